@@ -1,14 +1,11 @@
 """Made-up feeds for the benchmarks.
 
-    python -m benchmarks.corpus FOLDER [--feeds N] [--entries N] [--newest-left-out N]
-
 The same arguments give the same bytes. Two of three feeds are RSS, the others Atom. Of each feed's stories, one in
 seven is also in two other feeds, in one of them with the name of the feed behind the headline.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -105,17 +102,3 @@ def write(folder: Path, feeds: int, entries: int, newest_left_out: int = 0) -> N
     for number, (name, own) in enumerate(corpus(feeds, entries).items()):
         form = atom if number % 3 == 2 else rss
         (folder / f"{name}.xml").write_text(form(name, own[newest_left_out:]), encoding="utf-8")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--feeds", type=int, default=200)
-    parser.add_argument("--entries", type=int, default=60)
-    parser.add_argument("--newest-left-out", type=int, default=0)
-    given = parser.parse_args()
-    write(given.folder, given.feeds, given.entries, given.newest_left_out)
-
-
-if __name__ == "__main__":
-    main()

@@ -54,14 +54,14 @@ def serve(url: str, served: str, validators: bool) -> None:
         answer.read()
 
 
-async def ours(url: str, folder: Path, names: list[str], at_once: int | None) -> list[dict[str, Any]]:
+async def ours(url: str, folder: Path, names: list[str]) -> list[dict[str, Any]]:
     from tests.queue_service import queue_service
 
     async with queue_service(folder / "queues") as queues:
-        return await _ours(url, folder, names, at_once, queues.connection)
+        return await _ours(url, folder, names, queues.connection)
 
 
-async def _ours(url: str, folder: Path, names: list[str], at_once: int | None, connection: str) -> list[dict[str, Any]]:
+async def _ours(url: str, folder: Path, names: list[str], connection: str) -> list[dict[str, Any]]:
     from models.feed import Feed
     from services import container
     from services.ports import Where, utc_now
@@ -71,7 +71,6 @@ async def _ours(url: str, folder: Path, names: list[str], at_once: int | None, c
         {
             "DATA_DIR": str(folder),
             "ALLOW_PRIVATE_ADDRESSES": "true",
-            **({"MAX_CONCURRENT_REQUESTS": str(at_once)} if at_once else {}),
             "LOG_LEVEL": "ERROR",
             "AzureWebJobsStorage": connection,
         }
@@ -125,7 +124,6 @@ def main() -> None:
     parser.add_argument("--feeds", type=int, default=200)
     parser.add_argument("--entries", type=int, default=60)
     parser.add_argument("--delay-ms", type=int, default=0)
-    parser.add_argument("--at-once", type=int, help="fetches in flight; the default of the app if absent")
     parser.add_argument("--reader", help="a Python that has `reader` installed")
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 10], help="reader's own, each measured")
     parser.add_argument("--side", choices=["ours"], help=argparse.SUPPRESS)
@@ -134,7 +132,7 @@ def main() -> None:
     options = parser.parse_args()
     names = [f"feed-{number:04}" for number in range(options.feeds)]
     if options.side:
-        print(json.dumps(asyncio.run(ours(options.url, options.data, names, options.at_once))))
+        print(json.dumps(asyncio.run(ours(options.url, options.data, names))))
         return
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
@@ -142,8 +140,7 @@ def main() -> None:
             corpus.write(folder / name, options.feeds, options.entries, newest_left_out)
         with serving(folder, options.delay_ms) as url:
             own = ["-m", "benchmarks.ingest", "--side", "ours", "--url", url, "--data", str(folder / "data")]
-            sizes = ["--feeds", str(options.feeds), *(["--at-once", str(options.at_once)] if options.at_once else [])]
-            shown("toolpulse", options.feeds, _run([sys.executable, *own, *sizes]))
+            shown("toolpulse", options.feeds, _run([sys.executable, *own, "--feeds", str(options.feeds)]))
             for workers in options.workers if options.reader else ():
                 theirs = [options.reader, str(ROOT / "benchmarks/ingest_reader.py"), url, str(folder), str(workers)]
                 shown(f"reader, {workers} workers", options.feeds, _run([*theirs, str(options.feeds)]))

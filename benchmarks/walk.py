@@ -125,10 +125,9 @@ def serving() -> Iterator[str]:
 
 
 class App:
-    """Calls the app's functions as the Functions host does. `queues` are those to which the app sends."""
+    """Calls the app's functions as the Functions host does."""
 
-    def __init__(self, queues: QueueService) -> None:
-        self._queues = queues
+    def __init__(self) -> None:
         import function_app
 
         function_app.app.functions_bindings = None  # else the functions can be listed once in a process only
@@ -136,12 +135,11 @@ class App:
             str(each.get_function_name()): each.get_user_function() for each in function_app.app.get_functions()
         }
 
-    async def call(self, name: str, **given: Any) -> tuple[Any, list[str]]:
-        """The result of the function, and the messages that it sends."""
+    async def call(self, name: str, **given: Any) -> Any:
         handler = self._functions[name]
         if "context" in inspect.signature(handler).parameters:
             given["context"] = Call()
-        return await handler(**given), self._queues.received()
+        return await handler(**given)
 
 
 def request(method: str, url: str, given: dict[str, str] | None = None, **route: str) -> func.HttpRequest:
@@ -161,50 +159,43 @@ async def walk() -> list[Stage]:
     profile = Profile()
     with serving() as url, tempfile.TemporaryDirectory() as folder:
         async with queue_service(Path(folder) / "queues") as queues:
-            await _walk(App(queues), profile, url, folder, queues.connection)
+            await _walk(App(), queues, profile, url, folder)
     return profile.stages
 
 
-async def _walk(app: App, profile: Profile, url: str, folder: str, connection: str) -> None:
+async def _walk(app: App, queues: QueueService, profile: Profile, url: str, folder: str) -> None:
     os.environ |= {"DATA_DIR": folder, "STORE": "sqlite", "ALLOW_PRIVATE_ADDRESSES": "true", "LOG_LEVEL": "ERROR"}
     os.environ |= {"GROUPING_THRESHOLD_ARTICLES": "1"}
-    os.environ |= {"AzureWebJobsStorage": connection, "MANAGEMENT_KEY": ""}
+    os.environ |= {"AzureWebJobsStorage": queues.connection, "MANAGEMENT_KEY": ""}
     from services import container
 
     sentiment = f"/api/v1/tools/{TOOL}/sentiment"
     try:
         await app.call("add_tool", req=request("POST", "/api/v1/tools", {"name": TOOL}))
         await container.resumed()
-        _load_all_parts(await container.get())
         await app.call("add_feed", req=request("POST", "/api/v1/feeds", {"url": url, "source_name": "Example News"}))
         await app.call("get_tool_sentiment", req=request("GET", sentiment, tool=TOOL))
+        queues.received()
         with profile.stage("claim"):
-            _, claimed = await app.call("ingest_due_feeds", timer_request=None)
+            await app.call("ingest_due_feeds", timer_request=None)
+        (claimed,) = queues.received()
         with profile.stage("ingest"):
-            _, articles = await app.call("ingest_feeds", message=message(claimed[0]))
+            await app.call("ingest_feeds", message=message(claimed))
+        (article,) = queues.received()
         with profile.stage("analyse"):
-            _, announced = await app.call("analyze_articles", message=message(articles[0]))
-        grouping, refresh = announced
+            await app.call("analyze_articles", message=message(article))
+        grouping, refresh = queues.received()
         with profile.stage("group"):
             await app.call("group_headlines", message=message(grouping))
         with profile.stage("refresh"):
             await app.call("refresh_tools", message=message(refresh))
         with profile.stage("serve"):
-            response, _ = await app.call(
-                "get_tool_sentiment", req=request("GET", f"{sentiment}?period=DAY_30", tool=TOOL)
-            )
+            response = await app.call("get_tool_sentiment", req=request("GET", f"{sentiment}?period=DAY_30", tool=TOOL))
         figures = json.loads(response.get_body())
         if figures["total_mentions"] != 1:
             raise SystemExit(f"the figures do not count the article: {figures}")
     finally:
         await container.close()
-
-
-def _load_all_parts(services: object) -> None:
-    """What a worker loads and builds when it first needs it is no part of the walk."""
-    for name, each in vars(type(services)).items():
-        if isinstance(each, property):
-            getattr(services, name)
 
 
 def distinct(stages: list[Stage]) -> int:

@@ -140,10 +140,10 @@ class Audit:
         if not part.differences:
             return part
         await self._sleep(READ_AGAIN_AFTER_SECONDS)
+        # Before the second reading: what both of them meet of a workflow, it is at now.
+        in_flight = OF_MENTIONS if await self._is_workflow_open() else ()
         again = set((await read(position)).differences)
-        found = [each for each in part.differences if each in again]
-        if any(each.kind in OF_MENTIONS for each in found) and await self._is_workflow_open():
-            found = [each for each in found if each.kind not in OF_MENTIONS]
+        found = [each for each in part.differences if each in again and each.kind not in in_flight]
         return replace(part, differences=found)
 
     async def _articles(self, after: str | None) -> Part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 import pytest
 
@@ -12,9 +13,10 @@ from models.run import DELETE, MERGE, JobRun
 from services.operations import audit
 from services.operations.audit_rules import Difference
 from services.operations.health import judge_audit
+from services.ports import Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS
 from tests.builders import existing
-from tests.failing_stores import hesitant
+from tests.failing_stores import Interrupted, hesitant
 from tests.functional.articles.world import item
 from tests.functional.audit.world import AuditWorld, is_article
 
@@ -79,6 +81,29 @@ async def test_while_a_workflow_is_open_its_mentions_are_in_flight(world: AuditW
     assert await world.differences() == []
     await world.store.upsert(RUNS.name, run.changed(now, status="SUCCEEDED", ended_at=now).to_document())
     assert await world.kinds() == ["hour_differs", "mention_missing"]
+
+
+async def test_a_workflow_that_ends_while_the_audit_reads_again_is_no_difference(world: AuditWorld) -> None:
+    tools, now, calls = await world.filled(), world.clock.now, 0
+    run = JobRun(created_at=now, run_id="w1", workflow_name=MERGE, status="RUNNING", started_at=now)
+    ended = run.changed(now, status="SUCCEEDED", ended_at=now)
+    lost = await world.one(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id)
+
+    async def end() -> None:
+        await world.store.upsert(MENTIONS.name, lost)
+        await world.store.upsert(RUNS.name, ended.to_document())
+
+    while True:
+        await world.store.delete(MENTIONS.name, lost["tool_id"], lost["id"])
+        await world.store.upsert(RUNS.name, run.to_document())
+        ending = Interrupted(world.store, calls, end)
+        world.audit = world.new_audit(cast("Store", ending))
+        found = await world.differences()
+        if not ending.has_acted:
+            break
+        assert found == [], f"it ended before call {calls}"
+        calls += 1
+    assert calls > 5
 
 
 async def test_dirty_hours_are_in_flight(world: AuditWorld) -> None:

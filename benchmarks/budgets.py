@@ -34,13 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.scale.counting import CountingStore
 from benchmarks.walk import App, message, request
 from services import container
-from services.topology import (
-    ANALYZE_ARTICLES,
-    GENERATE_IDEAS,
-    GROUP_HEADLINES,
-    INGEST_FEEDS,
-    REFRESH_TOOLS,
-)
+from services.topology import ANALYZE_ARTICLES, GENERATE_IDEAS, GROUP_HEADLINES, INGEST_FEEDS, REFRESH_TOOLS
 from tests.builders import MemoryQueues
 from tests.functional.articles.world import Item, Page, SettableClock, Shelf, rss
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from models.article import ARTICLE_KEPT, Article
+from models.article import Article
 from models.document import DocumentProduct, FileObject
 from models.errors import Conflict, InvalidTransition, NotFound, Unavailable
 from models.feed import host_of_address
@@ -50,7 +50,7 @@ DOCUMENTS_STAGE = Stage(
     most=IN_MESSAGE,
     where=(Where("eligibility", "eq", "ACQUIRE"),),
     group=lambda document: host_of_address(document["locators"][0]["value"]),
-    furthest=ARTICLE_KEPT,
+    furthest=life_cycle.FURTHEST,
 )
 """A document counts its tries itself (life_cycle.py)."""
 

@@ -21,7 +21,7 @@ from models.document import (
 from models.quarantine import KEPT_AFTER_REVIEW
 from models.run import Attempt
 from models.states import AcquisitionStatus, ReviewStatus
-from models.values import format_time, unix_seconds
+from models.values import format_time, is_over, unix_seconds
 from services.articles.writing import Asked
 from services.parse.urls import normalize_url
 
@@ -32,6 +32,8 @@ TRY_TAKES = timedelta(minutes=10)
 """For so long nobody else tries a document that a worker has claimed: longer than any invocation lasts."""
 FIRST_WAIT = timedelta(minutes=15)
 LONGEST_WAIT = timedelta(hours=24)
+FURTHEST = ARTICLE_KEPT / 4
+"""No wait is longer, also for a host that keeps failing."""
 MAX_ATTEMPTS = 6
 """Until a person asks for more. The waits between six are 15 minutes, 1, 4, 16 and 24 hours: then the news is old."""
 
@@ -64,7 +66,7 @@ def identity_of(url: str) -> str:
 
 def is_due(document: DocumentProduct, now: datetime) -> bool:
     due = document.next_eligible_attempt_at
-    return document.eligibility == "ACQUIRE" and (due is None or due <= now)
+    return document.eligibility == "ACQUIRE" and (due is None or is_over(due, now, FURTHEST))
 
 
 def is_exhausted(document: DocumentProduct) -> bool:
@@ -94,7 +96,7 @@ def claimed(document: DocumentProduct, run_id: str, now: datetime) -> DocumentPr
 def backed_off(document: DocumentProduct, until: datetime, fingerprint: str, now: datetime) -> DocumentProduct:
     """No request was sent, since the host keeps failing: this was no attempt. The waits grow with the age of the
     document, so that a host that is gone costs little."""
-    until = max(until, now + (now - document.created_at) / 4)
+    until = max(until, now + min((now - document.created_at) / 4, FURTHEST))
     return document.changed(
         now,
         **_ended("SKIPPED_BACKOFF", fingerprint),

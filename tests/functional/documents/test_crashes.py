@@ -43,6 +43,18 @@ async def _settled(world: World) -> None:
         await world.mentions.delivered([each["source_id"] for each in due.items])
 
 
+async def test_a_text_that_was_asked_for_by_a_clock_that_was_ahead_is_fetched(world: World) -> None:
+    world.server.answers["/story"] = page()
+    asked = await world.article()
+    world.watch.advance(days=40)
+    await world.discover(asked)
+    world.watch.advance(days=-40)
+    world.queues.sent.clear()
+    assert await world.clean_up() == 1
+    await world.deliver()
+    assert (await world.document(asked.source_id)).validation_status == "VALID"
+
+
 async def test_two_workers_with_one_message_read_the_page_once(world: World) -> None:
     asked = [await world.article(number, f"/{number}") for number in range(1, 6)]
     world.server.answers |= {f"/{number}": page() for number in range(1, 6)}

@@ -92,7 +92,8 @@ class World:
 
     async def clean_up(self) -> int:
         """What `clean_up` does, and how many documents are announced again."""
-        return await Sweeper(self.store, self.queues, forgetful(self.queues), self.watch).sweep(DOCUMENTS_STAGE)
+        sweeper = Sweeper(self.store, self.queues, forgetful(self.queues), self.watch)
+        return await sweeper.sweep(DOCUMENTS_STAGE, ahead=True)
 
     async def acquire(self, *asked: Asked) -> DocumentProduct:
         """Discovers and acquires the documents; the first of them."""

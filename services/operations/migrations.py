@@ -32,7 +32,7 @@ async def _nothing(store: Store, now: datetime) -> None:
     """Changes no document."""
 
 
-MIGRATIONS = (Migration(1, "baseline", "Nothing to change: says which format the store has.", _nothing),)
+MIGRATIONS = (Migration(1, "baseline 2", "Nothing to change: says which format the store has.", _nothing),)
 
 
 async def check(store: Store) -> None:

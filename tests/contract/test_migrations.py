@@ -118,8 +118,8 @@ def migrate(*arguments: str) -> str:
 
 def test_the_script_lists_runs_and_then_has_nothing_to_do(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path))
-    assert "0001  baseline" in migrate("--list", *data)
+    assert f"0001  {MIGRATIONS[0].name}" in migrate("--list", *data)
     assert "pending" in migrate("--list", *data)
-    assert "0001  baseline: done" in migrate(*data)
+    assert f"0001  {MIGRATIONS[0].name}: done" in migrate(*data)
     assert "done 2" in migrate("--list", *data)
     assert "nothing to do" in migrate(*data)

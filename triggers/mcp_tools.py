@@ -198,7 +198,7 @@ async def _answered(services: Container, question: Question, given: Mapping[str,
     missing = [name for name in question.needs if given.get(name) in (None, "")]
     if unknown or missing:
         taken = ", ".join(question.takes) or "nothing"
-        return _refused(f"{(unknown or missing)[0]}: {'is needed' if missing else f'no such argument; takes {taken}'}")
+        return _refused(f"{(unknown or missing)[0]}: {f'no such argument; takes {taken}' if unknown else 'is needed'}")
     values = {
         **_absent(question, given, services.clock()),
         **{name: _text(value) for name, value in given.items() if value is not None},

@@ -117,6 +117,7 @@ async def test_a_refusal_names_the_argument_and_what_is_allowed(host: RunningHos
         assert "tool: there is none" in await refusal(client, "sentiment", tool="Emacs")
         assert "period" in await refusal(client, "sentiment", tool="VS Code", period="HOUR_2")
         assert await refusal(client, "sentiment") == "tool: is needed"
+        assert await refusal(client, "sentiment", color="red") == "color: no such argument; takes tool, period"
         assert await refusal(client, "stories", color="red") == (
             "color: no such argument; takes tool, text, since, until, state, min_articles, limit, cursor"
         )

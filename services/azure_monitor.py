@@ -30,7 +30,8 @@ from services.telemetry import ANSWERS, Attribute, KindOfSpan, Metric, Span
 
 _PROPAGATOR = TraceContextTextMapPropagator()
 _SCOPE = "toolpulse"
-METRICS_EVERY_MS = 60_000
+METRICS_EVERY_MS = 300_000
+"""Each point costs as much as a log line. `clean_up` measures as often."""
 LAST_MS = 2_000
 
 
@@ -114,6 +115,8 @@ class OpenTelemetry:
         return (self._ratio or 1.0) if current.trace_flags.sampled else None
 
     def record(self, metric: Metric, value: float, attributes: Mapping[str, Attribute]) -> None:
+        if metric.kind == "counter" and not value:
+            return  # a sum that did not change is no point to send
         write = self._instruments.get(metric.name)
         if write is None:
             write = self._instruments[metric.name] = self._instrument(metric)

@@ -74,12 +74,12 @@ def _scenarios(model: Model) -> Iterator[Sequence[str]]:
     yield ("thousand GB-s a month", *(_shown(month.gb_seconds / 1e3) for month in months))
     yield ("GB stored", *(_shown(month.stored_gb) for month in months))
     yield ("million queue transactions a month", *(_shown(month.queue_transactions / 1e6) for month in months))
-    yield ("GB logged a month", *(_shown(month.logged_gb) for month in months))
+    yield ("GB of logs and metrics a month", *(_shown(month.logged_gb) for month in months))
     yield ("$ a month: Cosmos DB serverless", *(_shown(month.serverless) for month in months))
     yield ("$ a month: or autoscale", *(_shown(month.autoscale) for month in months))
     yield ("$ a month: or autoscale, hot containers apart", *(_shown(month.dedicated) for month in months))
     yield ("$ a month: Functions", *(_shown(month.functions) for month in months))
-    yield ("$ a month: storage, queues, logs", *(_shown(month.other) for month in months))
+    yield ("$ a month: storage, queues, logs, metrics, alerts", *(_shown(month.other) for month in months))
     cheapest = [min(m.serverless, m.autoscale) + m.functions + m.other for m in months]
     yield ("**$ a month in all, the cheaper Cosmos DB**", *(_shown(each) for each in cheapest))
 

@@ -32,8 +32,7 @@ class Assumptions:
     """Cosmos DB serverless."""
     autoscale_100_units_hour: float = 0.012
     peak_second: float = 3.0
-    """The busiest second of an hour, as a multiple of the hour's average: benchmarks/flow.py measures it, and a test
-    allows no more. Autoscale bills this second for each hour, and at least a tenth of the maximum."""
+    """The busiest second of an hour over the hour's average, as benchmarks/flow.py measures it: autoscale bills it."""
     autoscale_least_maximum: float = 1_000
     """Of the database, and of a container with a maximum of its own."""
     hot_share: float = 0.25
@@ -43,11 +42,12 @@ class Assumptions:
     gb_second: float = 0.000026
     million_queue_transactions: float = 0.40
     logged_gb: float = 2.30
+    alerts_month: float = 14 * 0.50 + 0.10
+    """Log alerts every 15 minutes, and the metric alert on refused requests (infra/bicep/modules/alerts.bicep)."""
     free_executions: float = 250_000
     free_gb_seconds: float = 100_000
 
     polls_per_feed_hour: float = Settings().fetch_budget_per_feed_hour
-    """The setting FETCH_BUDGET_PER_FEED_HOUR."""
     new_per_feed_day: float = 10.0
     joined_share: float = 0.25
     """The share of articles new to a feed that another feed had before."""
@@ -61,10 +61,11 @@ class Assumptions:
     """The size of the index, as a share of the stored documents."""
     log_envelope_bytes: float = 500.0
     """Bytes that Application Insights adds to each log line and each execution."""
+    metric_bytes_hour: float = 12 * 20 * 552
+    """Of one worker: points of 552 bytes every 300 s. A sink received 16 (quiet) to 28 (busy), and 18 of clean_up."""
 
     fetch_seconds: float = 0.5
     fetches_per_instance: float = float(Settings().max_concurrent_requests)
-    """The setting MAX_CONCURRENT_REQUESTS."""
     claims_per_second: float = 500.0
     articles_per_instance_second: float = 50.0
     grouped_per_instance_second: float = 100.0
@@ -153,6 +154,8 @@ class Model:
         load.executions += rate
         load.busy_instances[name] = max(rate * seconds, min(1.0, rate * self.assumed.shortest_execution))
         load.log_bytes += rate * self.assumed.log_envelope_bytes
+        # Each function scales on its own, and is called often enough to keep a worker alive.
+        load.log_bytes += math.ceil(load.busy_instances[name]) * self.assumed.metric_bytes_hour / 3600
 
     def _ingest(self, load: Load, articles: float, joined: float) -> None:
         a, m = self.assumed, self.measured
@@ -285,7 +288,6 @@ class Month:
     def of(cls, model: Model, scenario: Scenario) -> Month:
         a, load = model.assumed, model.load(scenario)
         steady = load.units - load.units_of["refresh"]
-        units_peak = steady * a.peak * a.peak_second + load.refresh_units / 60
         containers = {name: units for name, units in load.units_at.items() if "/" not in name}
         hot = [units for units in containers.values() if units >= a.hot_share * load.units]
         shares = [*hot, load.units - sum(hot)]
@@ -299,10 +301,11 @@ class Month:
         logged = load.log_bytes * SECONDS / GB
         paid = max(0.0, executions - a.free_executions) / 1e6 * a.million_executions
         paid += max(0.0, gb_seconds - a.free_gb_seconds) * a.gb_second
-        other = stored * a.stored_gb_month + transactions / 1e6 * a.million_queue_transactions + logged * a.logged_gb
+        other = a.alerts_month + stored * a.stored_gb_month + logged * a.logged_gb
+        other += transactions / 1e6 * a.million_queue_transactions
         return cls(
             units_average=load.units,
-            units_peak=units_peak,
+            units_peak=steady * a.peak * a.peak_second + load.refresh_units / 60,
             hottest_container=hottest,
             hottest_container_units=containers[hottest],
             instances=instances,

@@ -281,7 +281,7 @@ class Connection:
             yield 0.0
             return
         pace, turn, clock = self._paces[container], self._turns[container], asyncio.get_running_loop().time
-        began = clock()
+        began, waited = clock(), 0.0
         if deadline.in_background() and (turn.locked() or pace.wait(began)):
             try:
                 async with asyncio.timeout_at(until), turn:
@@ -289,8 +289,8 @@ class Connection:
                         await asyncio.sleep(min(wait, ASKED_AGAIN_SECONDS))
             except TimeoutError as error:
                 raise Unavailable(f"{container}: Cosmos DB is busy until the deadline", retry_after=1.0) from error
-        waited = clock() - began
-        self.counters[container].add("waited_seconds", waited)
+            waited = clock() - began
+            self.counters[container].add("waited_seconds", waited)
         if waited >= WAIT_WORTH_A_LINE_SECONDS:
             log_event(log, logging.DEBUG, "store_turn_awaited", container=container, wait_ms=round(waited * 1000))
         reserved = pace.reserve()

@@ -12,7 +12,7 @@ from azure.cosmos.exceptions import CosmosHttpResponseError
 
 from models.errors import Unavailable
 from services import deadline
-from services.store.cosmos_connection import PARALLEL, Connection
+from services.store.cosmos_connection import PARALLEL, Connection, Counters
 from tests.builders import now_of_loop, on_a_clock_of_its_own
 
 CONTAINER = "signals"
@@ -51,6 +51,17 @@ class Service:
             raise failure(429, wait_ms=5 + int(1000 * -self._left / self.limit))
         self._left -= UNITS
         self.served += 1
+
+
+class NotedCounters(Counters):
+    """Notes what is added to."""
+
+    def __init__(self, container: str) -> None:
+        super().__init__(container)
+        self.noted: list[str] = []
+
+    def add(self, counter: str, amount: float = 1) -> None:
+        self.noted.append(counter)
 
 
 class Worker:
@@ -95,6 +106,17 @@ async def test_a_request_without_a_deadline_gives_up_soon() -> None:
     with pytest.raises(Unavailable):
         await Service(20.0).worker(1.0).ask_often(30)
     assert now_of_loop() < 2
+
+
+@on_a_clock_of_its_own
+async def test_a_request_that_need_not_wait_counts_no_wait() -> None:
+    """In real time even entering the turn takes microseconds, which would be a metric of each container."""
+    worker = Service(50.0).worker(10.0)
+    counters = NotedCounters(CONTAINER)
+    worker.connection.counters[CONTAINER] = counters
+    with deadline.within(300, clock=now_of_loop):
+        await worker.ask()
+    assert counters.noted == ["operations", "request_units"]
 
 
 @on_a_clock_of_its_own

@@ -32,7 +32,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.scale.counting import CountingStore
-from benchmarks.walk import App, message, request
+from benchmarks.walk import NEVER, App, message, request
 from services import container
 from services.topology import ANALYZE_ARTICLES, GENERATE_IDEAS, GROUP_HEADLINES, INGEST_FEEDS, REFRESH_TOOLS
 from tests.builders import MemoryQueues
@@ -140,7 +140,7 @@ class Bench:
         """Forgets what this worker remembers of figures and of its own health."""
         for part in ("figures", "operations"):
             self.app.__dict__.pop(part, None)
-        self.app.figures.counters.writer._flushed_every = 1e9
+        self.app.figures.counters.writer._flushed_every = NEVER
 
     async def work(self, queue: str, function: str) -> None:
         """Handles the messages that wait in the queue."""

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Builds the zip that Azure runs as it is: the app, its packages, and bytecode for both.
+"""Builds the zip that Azure runs as it is: the app with its bytecode, and its packages as bytecode only.
 
     python3.13 scripts/dev.py package [--output FOLDER]     build dist/toolpulse-<version>.zip
 
 The zip has the files that `func azure functionapp publish` would send (see .funcignore), and in
 `.python_packages/lib/site-packages` the wheels that requirements.txt pins, for Azure's Python on Linux. The folder in
 Azure is read-only: bytecode that is not in the package would be compiled again at every cold start. The same commit
-gives the same bytes. Bytecode is for one Python version, so the build needs the version that Azure runs.
+gives the same bytes. Bytecode is for one Python version, as compiled libraries are, so the build needs the version that
+Azure runs; and `strip` (binutils), since some wheels come with symbols for debuggers.
 """
 
 from __future__ import annotations
@@ -32,8 +33,11 @@ AZURE_PYTHON = "3.13"
 AZURE_PLATFORM = "x86_64-manylinux_2_28"
 AZURE_FOLDER = "/home/site/wwwroot"
 SITE_PACKAGES = Path(".python_packages/lib/site-packages")
-NOT_RUN = GitIgnoreSpec.from_lines(["/bin/", "__pycache__/", "*.dist-info/RECORD", "*.dist-info/REQUESTED", "/.lock"])
-"""Console scripts and their records: they name the interpreter that installed them, and the app does not use them."""
+# Console scripts and their records name the interpreter that installed them. resiliparse imports fastwarc and tqdm only
+# for archives of the web. Sources of packages are compiled.
+_RECORDS = ("/bin/", "__pycache__/", "*.dist-info/RECORD", "*.dist-info/REQUESTED", "/.lock")
+_UNUSED = ("tests/", "*.pyi", "/fastwarc/", "/[Ff]ast[Ww][Aa][Rr][Cc]-*/", "/tqdm/", "/tqdm-*/")
+NOT_RUN = GitIgnoreSpec.from_lines([*_RECORDS, *_UNUSED, "*.py"])
 
 FIXED_TIME = (2020, 1, 1, 0, 0, 0)
 PLAIN_FILE = 0o100644 << 16
@@ -64,14 +68,16 @@ def install(requirements: Path, folder: Path) -> None:
     command += ["--python-version", AZURE_PYTHON, "--python-platform", AZURE_PLATFORM, "--target", str(folder)]
     command += ["--only-binary", ":all:", "--require-hashes", "--no-deps", "-r", str(requirements)]
     _run(command)
+    _run(["strip", "--strip-unneeded", *map(str, sorted(folder.rglob("*.so")))])
+    compile_bytecode(folder, f"{AZURE_FOLDER}/{SITE_PACKAGES.as_posix()}", "-b")
     for file in NOT_RUN.match_tree_files(folder):
         (folder / file).unlink()
 
 
-def compile_bytecode(folder: Path) -> None:
+def compile_bytecode(folder: Path, home: str, *options: str) -> None:
     """Bytecode without a check of its source: deployed files do not change, but unpacking sets new times."""
     command = [sys.executable, "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
-    command += ["-s", str(folder), "-p", AZURE_FOLDER, str(folder)]
+    command += ["-s", str(folder), "-p", home, *options, str(folder)]
     _run(command, PYTHONHASHSEED="0")
 
 
@@ -89,7 +95,7 @@ def build(root: Path, target: Path) -> None:
         folder = Path(temporary)
         copy_app(root, folder)
         install(root / "requirements.txt", folder / SITE_PACKAGES)
-        compile_bytecode(folder)
+        compile_bytecode(folder, AZURE_FOLDER)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_zip(folder, target)
 
@@ -104,9 +110,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "dist", metavar="FOLDER", help="default dist")
     arguments = parser.parse_args(argv)
     if f"{sys.version_info.major}.{sys.version_info.minor}" != AZURE_PYTHON:
-        raise SystemExit(
-            f"Packages are built with the Python that Azure runs: python{AZURE_PYTHON} scripts/dev.py package"
-        )
+        raise SystemExit(f"Packages need the Python that Azure runs: python{AZURE_PYTHON} scripts/dev.py package")
     target = arguments.output / f"toolpulse-{VERSION}.zip"
     build(ROOT, target)
     print(f"{target} ({target.stat().st_size / 1e6:.1f} MB)")

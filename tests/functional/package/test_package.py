@@ -45,6 +45,12 @@ def test_the_zip_has_the_app_its_packages_and_nothing_else(package: Path) -> Non
     assert installed & {"pytest", "mypy", "ruff", "hypothesis", "uv"} == set()
 
 
+def test_the_package_is_small(package: Path) -> None:
+    assert package.stat().st_size < 30e6
+    names = zipfile.ZipFile(package).namelist()
+    assert [name for name in names if name.startswith(SITE_PACKAGES.as_posix()) and name.endswith(".py")] == []
+
+
 def test_the_same_sources_give_the_same_bytes(package: Path, sources: Path, tmp_path: Path) -> None:
     build(sources, tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == package.read_bytes()

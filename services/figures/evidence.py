@@ -163,9 +163,8 @@ def movement_of(mentions: Sequence[Mention], times: Times) -> Movement:
 
 
 def largest(parts: Sequence[Part]) -> list[Part]:
-    """Those with the most mentions now."""
-    there = [part for part in parts if any(part.present)]
-    return sorted(there, key=lambda part: (-part.present.total, -part.present.unscored, part.key))[:MAX_LISTED]
+    """Those with the most mentions now; last those that have none any more, whose effects count too."""
+    return sorted(parts, key=lambda part: (-part.present.total, -part.present.unscored, part.key))[:MAX_LISTED]
 
 
 def names_in(mentions: Iterable[Mention]) -> list[dict[str, Any]]:

@@ -343,7 +343,7 @@ async def _reads(bench: Bench) -> None:
 
 
 COUNTS, CALLS = 0.02, 0.03
-"""The shares by which counts and calls may differ: the order of concurrent work differs a little from run to run."""
+"""The shares by which counts and calls may differ: the order of concurrent work does."""
 
 
 def is_alike(one: Cost, other: Cost) -> bool:

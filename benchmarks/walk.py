@@ -39,8 +39,7 @@ OURS = tuple(str(ROOT / name) + os.sep for name in ("triggers", "services", "mod
 INGESTION = ("claim", "ingest")
 """The stages from "a feed is due" to "its articles are stored"."""
 
-NEVER = 1e9
-"""Seconds."""
+NEVER = 1e9  # seconds
 TOOL = "Moorlight"
 FEED = f"""<rss version="2.0"><channel><title>Example News</title><item>
 <title>{TOOL} makes builds twice as fast, and teams love it</title><link>https://news.example/1</link>

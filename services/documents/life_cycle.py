@@ -10,14 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from models.article import ARTICLE_KEPT
-from models.document import (
-    DocumentProduct,
-    FileObject,
-    Locator,
-    OpenAttempt,
-    QuarantineReason,
-    SkipReason,
-)
+from models.document import DocumentProduct, FileObject, Locator, OpenAttempt, QuarantineReason, SkipReason
 from models.quarantine import KEPT_AFTER_REVIEW
 from models.run import Attempt
 from models.states import AcquisitionStatus, ReviewStatus

@@ -18,14 +18,7 @@ from pydantic import ValidationError
 
 from models.errors import InvalidInput, WrongSettings
 from models.feed import HASH_LENGTH, UNCONDITIONAL, Feed, feed_id_of
-from models.resources.feeds import (
-    LONGEST_URL,
-    NOT_IDS,
-    FeedChange,
-    FeedResource,
-    NewFeed,
-    Preset,
-)
+from models.resources.feeds import LONGEST_URL, NOT_IDS, FeedChange, FeedResource, NewFeed, Preset
 from models.values import is_web_url
 from services.feeds.outcome import ENABLED, NO_ERRORS
 from services.feeds.verdicts import judged

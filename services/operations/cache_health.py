@@ -11,15 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from models.cache import (
-    FRESH_FOR,
-    PERIODS,
-    CacheGeneration,
-    CacheMetadata,
-    SentimentCacheEntry,
-    entry_id,
-    hit_rate,
-)
+from models.cache import FRESH_FOR, PERIODS, CacheGeneration, CacheMetadata, SentimentCacheEntry, entry_id, hit_rate
 from models.resources.health import LackingEntry
 from models.tool import Tool
 from models.values import format_time, hour_start, unix_seconds

@@ -20,16 +20,7 @@ from services.articles.reading import all_words
 from services.mentions.understanding import published_at
 from services.parse.publisher_id import counted_publisher
 from services.parse.text import words_of
-from services.ports import (
-    Create,
-    Delete,
-    Document,
-    Operation,
-    Replace,
-    Store,
-    Upsert,
-    readable,
-)
+from services.ports import Create, Delete, Document, Operation, Replace, Store, Upsert, readable
 from services.store.change import change_together
 from services.store.containers import ARTICLES, STORIES
 from services.stories.grouping import Decision, Known

@@ -20,16 +20,7 @@ from typing import Any
 from services.mentions.prose import text_prose
 from services.parse.text import hashed
 from services.stories.headline import headline_of, marks_of
-from services.stories.terms import (
-    COUNTING,
-    DIGESTS,
-    DOWN,
-    MARKET_WORDS,
-    UP,
-    terms_of,
-    weight,
-    words_in,
-)
+from services.stories.terms import COUNTING, DIGESTS, DOWN, MARKET_WORDS, UP, terms_of, weight, words_in
 
 SHINGLE = 3
 """Words in a shingle."""

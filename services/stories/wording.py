@@ -18,14 +18,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from services.stories.signature import Signature
-from services.stories.terms import (
-    FUNCTION_WORDS,
-    NEGATIONS,
-    OPPOSITES,
-    SERIES_WORDS,
-    terms_of,
-    weight,
-)
+from services.stories.terms import FUNCTION_WORDS, NEGATIONS, OPPOSITES, SERIES_WORDS, terms_of, weight
 
 SAME_LEAD = 0.68
 """Share of the shorter lead's shingles that the other lead has."""

@@ -27,11 +27,7 @@ from models.request import SignedBody
 from models.resources.corrections import NewCorrectionBody
 from models.run import BACKFILL, CORRECT, JobRun
 from models.tool import Tool
-from services.mentions.corrections import (
-    judged_passages,
-    kept_passages,
-    passages_hash,
-)
+from services.mentions.corrections import judged_passages, kept_passages, passages_hash
 from services.mentions.understanding import understand
 from services.store.containers import ARTICLES, MENTIONS
 from services.work.driver import PageResult, RunImpossible, Workflows

@@ -137,6 +137,8 @@ class Article(ScoredDocument):
     can be found from the article. `muted_tool_ids` are tools that the article names and does not mention, since all its
     sources are muted for them: with another source, it is analysed again.
     `words` are those of the headlines and of the text, as of the last analysis: searches find the article by them.
+    Those that begin with `#` are what backfills find it by: further words that the detector reads, also of tags and
+    tickers, and each of `tool_ids_ever_detected`; a `#` alone says that a full text was analysed.
     `scored_text` is stored for a full text only.
     `event_id` and `near_duplicate_of` are set by the grouping (services/stories), which is due while
     `grouping_due_since` is set: an analysis sets it in its own write if it changed the article's revision, its mentions

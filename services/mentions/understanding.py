@@ -37,8 +37,13 @@ from services.mentions.scoring import (
     words_judgement,
 )
 from services.parse.publisher_id import publisher_id
+from services.parse.text import folded
 from services.tools.detector import Detected, Detector
+from services.tools.matching import normalize, tokens
 
+KEY = "#"
+"""The mark in the words of an article before what searches do not find it by: keys that are none of its words, and the
+tools ever detected. Alone, it says that a full text was analysed, whose keys are too many."""
 DEFAULT_LANGUAGE = "en"
 """Of words whose language nobody has decided."""
 
@@ -86,6 +91,7 @@ class ArticleAnalysis(Words):
     """
 
     article: Article
+    prose: Prose
     tool_ids: frozenset[str]
     muted: frozenset[str] = frozenset()
     own_words: tuple[Words, ...] = ()
@@ -136,6 +142,7 @@ def understand(
         detected=detected,
         questions=questions,
         article=article,
+        prose=prose,
         tool_ids=tool_ids,
         muted=muted,
         own_words=tuple(understand_own_words(article, each, detector, detected, only) for each in other_words),
@@ -207,7 +214,8 @@ def with_tools_listed(analysis: ArticleAnalysis) -> Article:
     if analysis.tool_ids <= set(article.tool_ids_ever_detected):
         return article
     listed = tuple(sorted({*article.tool_ids_ever_detected, *analysis.tool_ids}))
-    return article.changed(article.updated_at, tool_ids_ever_detected=listed)
+    words = tuple(dict.fromkeys((*(article.words or ()), *(KEY + each for each in listed))))
+    return article.changed(article.updated_at, tool_ids_ever_detected=listed, words=words)
 
 
 def no_longer_active(analyses: Sequence[ArticleAnalysis], tools: Mapping[str, Tool]) -> set[str]:
@@ -378,9 +386,25 @@ def _analyzed(analysis: ArticleAnalysis) -> dict[str, Any]:
         "language": analysis.article.language or analysis.questions.language,
         "publisher_id": analysis.publisher_id,
         "analyzed_revision": analysis.article.canonical.revision,
-        "words": article_words(analysis.article),
+        "words": words_of_analysis(analysis),
         "matched_tickers": (*sourced, *tickers),
         "detected_tickers": tuple(tickers),
         "analysis_attempts": 0,
         "last_error_fingerprint": None,
     }
+
+
+def words_of_analysis(analysis: ArticleAnalysis) -> tuple[str, ...]:
+    """The words by which searches find the article, and what backfills find it by."""
+    article, is_document = analysis.article, analysis.scored_text == "document"
+    words, text = article_words(article), "" if is_document else analysis.prose.text
+    keys = keys_of(article.canonical.headline, text, *article.tags, *article.source_tickers).difference(words)
+    marked = (*sorted(keys), *article.tool_ids_ever_detected, *([""] if is_document else ()))
+    return (*words, *(KEY + each for each in marked))
+
+
+def keys_of(*texts: str) -> set[str]:
+    """The words by which stored texts are found: a name is only in texts that have all its keys. A letter alone, a
+    short number and a script without spaces give none."""
+    words = tokens(normalize(" ".join(texts)).text, unspaced=False)
+    return {word if word.isascii() else folded(word) for word in words if len(word) > (3 if word.isdigit() else 1)}

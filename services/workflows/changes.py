@@ -4,8 +4,8 @@ The run is stored before the change is made. If the process dies between the two
 run, and the run changes nothing without the change. The caller sends the message of every run that is returned.
 
 A backfill searches the articles of the last 30 days for the present names of some tools, adds missing mentions, and
-removes those that no longer match. A reanalysis scores a tool's mentions again, and then rebuilds its timeline; a
-mention whose article has expired keeps its score.
+removes those that no longer match. It reads only the articles whose words may name one of the tools. A reanalysis
+scores a tool's mentions again, and then rebuilds its timeline; a mention whose article has expired keeps its score.
 """
 
 from __future__ import annotations
@@ -25,16 +25,20 @@ from models.run import BACKFILL, COMPARE, DELETE, MERGE, PRIORITIZE, REANALYZE, 
 from models.tool import Tool
 from models.values import format_time, parse_time
 from services.mentions.due import REFRESH_STAGE, mark_dirty
-from services.mentions.understanding import detect
-from services.ports import Document, Query, Where, readable
+from services.mentions.understanding import KEY, detect, keys_of
+from services.ports import Document, Query, Store, Where, readable
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.detector import Detector
+from services.tools.lexicon import is_common_word
 from services.work.driver import Counted, PageResult, RunImpossible, Workflows, page_after
 from services.workflows import Services
 from services.workflows.merging import mergeable
 
 LOOKED_BACK = timedelta(days=30)
 PAGE = 200
+_NOT_IN_WORDS = [["analysis_due_since", "ge", ""], ["status", "eq", "error"], ["words", "contains", KEY]]
+"""Articles that wait for their analysis, which come first: once they are analysed, their words tell; articles without
+an analysis; and those with a full text."""
 
 
 async def backfill(of: Services, run: JobRun) -> PageResult:
@@ -44,14 +48,15 @@ async def backfill(of: Services, run: JobRun) -> PageResult:
     tools = frozenset(tool.tool_id for tool in found if tool is not None)
     checkpoint = {"since": format_time(run.started_at - LOOKED_BACK), **(run.checkpoint or {})}
     since = str(checkpoint["since"])
-    articles = await of.store.query(ARTICLES.name, published_since(since, page_after(run)))
+    places = checkpoint.get("places") or places_of([tool for tool in found if tool is not None])
+    articles, left, after = await _next(of.store, since, places, page_after(run))
     detector = await of.watchlist.detector()
-    concerned = await asyncio.to_thread(_concerned, articles.items, detector, tools)
+    concerned = await asyncio.to_thread(_concerned, articles, detector, tools)
     report = await of.writer.write(concerned, only=tools, invalidate=of.generations.raise_all)
-    progress = len(articles.items)
+    progress = len(articles)
     counts: Counted = {"articles": progress, "mentions": report.written, "removed": report.removed}
-    if articles.next is not None:
-        return PageResult({**checkpoint, "after": articles.next}, progress, counts, report.failed)
+    if left:
+        return PageResult({**checkpoint, "places": left, "after": after}, progress, counts, report.failed)
     for tool_id in sorted(tools):
         # The windows of the tool are written again with the time of the search: the present hour is dirty.
         now = await of.catalog.note_searched(tool_id, parse_time(since))
@@ -59,6 +64,28 @@ async def backfill(of: Services, run: JobRun) -> PageResult:
     await of.generations.raise_all(tools)
     await of.announcer.announce(REFRESH_STAGE, tools)
     return PageResult(None, progress, counts, report.failed, tuple(sorted(tools)))
+
+
+def places_of(tools: Sequence[Tool]) -> list[Any]:
+    """Conditions: every article that names one of these tools, or may have a mention of it, meets one of them. An empty
+    one is met by all."""
+    keys = [keys_of(name) for tool in tools for name in (*tool.names, *tool.keywords, *tool.tickers)]
+    if not all(keys):
+        return [[]]
+    rarest = {min(each, key=lambda key: (is_common_word(key), -len(key), key)) for each in keys}
+    marked = (KEY + each for each in (*rarest, *(tool.tool_id for tool in tools)))
+    return [*_NOT_IN_WORDS, *(["words", "contains", word] for word in sorted({*rarest, *marked}))]
+
+
+async def _next(store: Store, since: str, places: Any, after: str | None) -> tuple[list[Document], Any, str | None]:
+    """The next articles, each once, with the places that have more, and where to go on in the first of these."""
+    found: dict[str, Document] = {}
+    while places and len(found) < PAGE:
+        page = await store.query(ARTICLES.name, published_since(since, after, places[0]))
+        found |= {document["source_id"]: document for document in page.items}
+        after = page.next
+        places = places if after else places[1:]
+    return list(found.values()), places, after
 
 
 def _concerned(documents: Iterable[Document], detector: Detector, tools: frozenset[str]) -> list[str]:
@@ -74,9 +101,10 @@ def _concerned(documents: Iterable[Document], detector: Detector, tools: frozens
     return found
 
 
-def published_since(since: str, after: str | None, *, newest_first: bool = False) -> Query:
-    where = (Where("timestamp", "ge", since), Where("deleted_at", "missing"))
-    return Query(where, order="by_time", reverse=newest_first, limit=PAGE, after=after)
+def published_since(since: str, after: str | None, place: Sequence[Any] = (), *, newest_first: bool = False) -> Query:
+    order = "by_analysis_due" if "analysis_due_since" in place else "by_time"
+    where = (Where("timestamp", "ge", since), Where("deleted_at", "missing"), *([Where(*place)] if place else ()))
+    return Query(where, order=order, reverse=newest_first, limit=PAGE, after=after)
 
 
 async def reanalyze(of: Services, run: JobRun) -> PageResult:

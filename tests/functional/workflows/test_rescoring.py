@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,14 @@ from models.tool import Tool
 from services.tools.catalog import tool_change
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
+from services.workflows import changes
 from services.workflows.changes import PAGE
 from tests.builders import overdue_keys
 from tests.functional.figures.world import Process, generation_of
 from tests.functional.mentions.world import World
 from tests.functional.workflows.carried_out import break_mention, heal_mention, status, until_done
 from tests.functional.workflows.test_comparing import Grumpy
+from tests.unit.workflows.test_backfill import HEADLINES, TAGS, TOOLS
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 6, 99])
@@ -93,6 +96,32 @@ async def test_a_change_whose_worker_dies_leaves_a_run_whose_message_is_sent_aga
         await world.worker.workflows.advance(run_id)
     is_changed = (await world.worker.catalog.get("Quorvia")).aliases == ("QRVDB",)
     assert (one in await world.mentions(tool)) == is_changed
+
+
+async def test_a_backfill_finds_what_reading_every_article_finds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, Any]] = [{"headline": headline} for headline in HEADLINES]
+    made += [{"headline": f"Something of number {number}", "tags": (tag,)} for number, tag in enumerate(TAGS)]
+    await world.delivered([await world.article(number, **each) for number, each in enumerate(made, 1)])
+    await world.article(len(made) + 1, "Amazon is not analysed yet")
+    tools = [await world.tool(name, **{"tickers": (), **fields}) for name, fields in TOOLS.items()]
+
+    async def searched() -> dict[str, set[str]]:
+        for tool in tools:
+            await world.run(await world.worker.changes.backfill([tool.tool_id]))
+        return {tool.primary_name: set(await world.mentions(tool)) for tool in tools}
+
+    found = await searched()
+    assert all(found.values())
+    with monkeypatch.context() as scanning:
+        scanning.setattr(changes, "places_of", lambda _: [[]])
+        assert await searched() == found
+    for name, alias in (("Node.js", "NodeJS"), ("Go", "Golang")):
+        await world.worker.catalog.change(name, tool_change({"aliases": []}))
+        assert alias in TOOLS[name]["aliases"]
+    less = await searched()
+    assert less != found
+    monkeypatch.setattr(changes, "places_of", lambda _: [[]])
+    assert await searched() == less
 
 
 async def page(world: World, workflow: str, run: JobRun) -> JobRun:

@@ -18,8 +18,8 @@ from azure.monitor.opentelemetry.exporter import (
 )
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider, _Gauge
+from opentelemetry.sdk.metrics.export import AggregationTemporality, MetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
@@ -33,6 +33,10 @@ _SCOPE = "toolpulse"
 METRICS_EVERY_MS = 300_000
 """Each point costs as much as a log line. `clean_up` measures as often."""
 LAST_MS = 2_000
+NEWS_ONLY: dict[type, AggregationTemporality] = dict.fromkeys(
+    (Counter, Histogram, _Gauge), AggregationTemporality.DELTA
+)
+"""Of gauges too: the exporter would repeat the value of a worker that measured once, whatever others measure later."""
 
 
 class _Span(Span):
@@ -144,7 +148,9 @@ class OpenTelemetry:
 def begin(connection_string: str, version: str, ratio: float) -> OpenTelemetry:
     """Sends from threads of its own. Signs in as APPLICATIONINSIGHTS_AUTHENTICATION_STRING says, if it is set."""
     options: dict[str, Any] = {"connection_string": connection_string, "disable_offline_storage": True}
-    metrics = PeriodicExportingMetricReader(AzureMonitorMetricExporter(**options), METRICS_EVERY_MS)
+    exporter = AzureMonitorMetricExporter(**options)
+    exporter._preferred_temporality = NEWS_ONLY
+    metrics = PeriodicExportingMetricReader(exporter, METRICS_EVERY_MS)
     made = OpenTelemetry(version, ratio, AzureMonitorTraceExporter(**options), metrics)
     made.trace_sdks()
     return made

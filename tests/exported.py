@@ -11,13 +11,13 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from services import telemetry
-from services.azure_monitor import OpenTelemetry
+from services.azure_monitor import NEWS_ONLY, OpenTelemetry
 
 
 class Exported:
     def __init__(self, ratio: float) -> None:
         self._spans = InMemorySpanExporter()
-        self._metrics = InMemoryMetricReader()
+        self._metrics = InMemoryMetricReader(NEWS_ONLY)
         self.backend = OpenTelemetry("1.2.3", ratio, self._spans, self._metrics)
 
     def spans(self) -> dict[str, ReadableSpan]:

@@ -98,12 +98,15 @@ def test_metrics_have_their_kind_and_attributes(exported: Exported) -> None:
     }
 
 
-def test_a_counter_that_did_not_change_is_not_sent_and_a_gauge_is_whenever_it_is_measured(exported: Exported) -> None:
+def test_only_counters_that_changed_and_gauges_that_were_measured_are_sent(exported: Exported) -> None:
     telemetry.record(telemetry.ARTICLES, 0)
     telemetry.record(telemetry.WAITED, 0.0, container="feeds")
     for _ in range(2):
+        telemetry.record(telemetry.SENT, 2, queue="a")
         telemetry.record(telemetry.QUEUE_POISON, 0, queue="a")
-        assert exported.metrics() == {"toolpulse.queue.poison": [(0, {"queue": "a"})]}
+        of_a = {"queue": "a"}
+        assert exported.metrics() == {"toolpulse.queue.sent": [(2, of_a)], "toolpulse.queue.poison": [(0, of_a)]}
+        assert exported.metrics() == {}
 
 
 def routine_line(caplog: pytest.LogCaptureFixture, parent: str | None, level: int = logging.INFO) -> str | None:

@@ -306,6 +306,14 @@ class SentimentCacheEntry(_Cached):
     def is_stale(self, now: datetime) -> bool:
         return self.age_seconds(now) > FRESH_FOR.total_seconds()
 
+    @property
+    def fresh_until(self) -> datetime:
+        """From then on it is stale, or counts a mention that is over an hour old."""
+        ends = self.last_updated_ts + int(FRESH_FOR.total_seconds()) + 1
+        if self.oldest_mention_ts is not None:
+            ends = min(ends, self.oldest_mention_ts + int(PERIODS["HOUR_1"].total_seconds()))
+        return datetime.fromtimestamp(ends, UTC)
+
     def is_ahead(self, now: datetime) -> bool:
         """Whether a wrong clock chose the window: it has not ended by now."""
         return is_ahead(datetime.fromtimestamp(self.last_updated_ts, UTC), now)

@@ -112,8 +112,7 @@ FILE_FIELD = "file"
 def wrong_media_type(req: func.HttpRequest, accepted: Sequence[str]) -> func.HttpResponse | None:
     """The problem of a body of another media type. A page of another site can send some types, such as text/plain,
     without asking; with those that are accepted, the browser asks first, and is refused."""
-    given = _media_type(req)
-    if given in accepted or not req.get_body():
+    if not req.get_body() or (given := _media_type(req)) in accepted:
         return None
     allowed = " or ".join(accepted)
     return problem(415, "Unsupported media type", f"Content-Type: must be {allowed}, not {given or 'absent'}")

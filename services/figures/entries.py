@@ -21,7 +21,7 @@ from models.cache import (
     percentages,
     window_end,
 )
-from models.errors import ChangedMeanwhile, Unavailable
+from models.errors import ChangedMeanwhile
 from models.tool import Tool
 from models.values import format_time, unix_seconds
 from services.figures.coverage import Coverage, Shares
@@ -109,22 +109,24 @@ class Entries:
         """The tool's entries as of now, stored. Their generation was still the tool's after they were stored, and they
         were of the last recount.
 
-        Raises Unavailable if the tool keeps being changed meanwhile.
+        Raises ChangedMeanwhile if the tool has just been merged, Unavailable if it keeps being changed.
         """
 
-        async def once() -> ToolEntries:
+        async def once() -> ToolEntries | None:
             generation = await self.generations.current(tool.tool_id)
             recounted = await self.recount.windows_of([tool.tool_id], self.clock())
             recounted.raise_failure()
             documents = (await self.of(recounted, {tool.tool_id: generation})).get(tool.tool_id)
             if documents is None:
-                raise Unavailable(f"tool: {tool.primary_name!r} has just been merged: try again", retry_after=1.0)
+                return None
             overtaken = await self.save({tool.tool_id: list(documents.values())})
             if overtaken or await self.generations.current(tool.tool_id) != generation:
                 raise ChangedMeanwhile(f"the figures of {tool.tool_id} have changed")
             return {period: SentimentCacheEntry.from_document(each) for period, each in documents.items()}
 
-        return await until_unchanged(once, f"the figures of {tool.tool_id}")
+        if (entries := await until_unchanged(once, f"the figures of {tool.tool_id}")) is None:
+            raise ChangedMeanwhile(f"the tool {tool.tool_id} has just been merged")
+        return entries
 
     async def of(self, recounted: Recounted, generations: Mapping[str, int]) -> dict[str, EntryDocuments]:
         """Computes the entries of the recounted tools without storing them. Tools that are gone, merged or failed have
@@ -153,7 +155,7 @@ class Entries:
             return []
         batches = [(tool_id, [Upsert(each) for each in entries[tool_id]]) for tool_id in recounts]
         await self.store.batch_many(SENTIMENT_CACHE.name, batches)
-        return sorted(await recounted_since(self.store, recounts))
+        return sorted(await recounted_since(self.store, recounts, {}))
 
 
 def entry_documents(

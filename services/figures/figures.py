@@ -11,7 +11,7 @@ from services.figures.entries import Entries, Generations
 from services.figures.evidence import Evidence
 from services.figures.history import History
 from services.figures.metadata import Counters
-from services.figures.reader import CompletenessReader, Reader, RecentAggregates
+from services.figures.reader import CompletenessReader, Reader, Recent
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
 from services.figures.trends import Trends
@@ -50,8 +50,7 @@ class Figures:
         self.completeness = CompletenessReader(store, self.backlog)
         entries = Entries(store, self.recount, self.generations, coverage, clock)
         cached = (store, catalog, entries, self.generations, self.counters, announcer, clock)
-        recent = RecentAggregates(self.generations, memory_seconds, last_write)
-        self.reader = Reader(*cached, self.completeness, analyzer, recent)
+        self.reader = Reader(*cached, self.completeness, analyzer, Recent(memory_seconds, last_write))
         self.refresh = Refresh(*cached, self.recount, RunEngine(store, clock, new_id))
         self.history = History(store, self.recount, coverage)
         self.daily_closes = DailyCloses(store, self.recount, coverage, clock)

@@ -18,20 +18,21 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from models.cache import Period, SentimentCacheEntry, entry_id, generation_id
+from models.cache import Period, SentimentCacheEntry, entry_id
 from models.errors import ChangedMeanwhile, Unavailable, UnreadableDocument
 from models.resources.base import View
 from models.resources.figures import AggregateResource
 from models.tool import Tool
+from services import deadline
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.figures.metadata import Counters, ReadResult
 from services.figures.recount import recounted_since
 from services.logs import log_event
-from services.mentions.due import REFRESH_STAGE, tools_with_dirty_hours_among
+from services.mentions.due import REFRESH_STAGE, few_tools_with_dirty_hours, tools_with_dirty_hours_among
 from services.ports import Clock, Document, LastWrite, Listed, Store, readable
 from services.store.change import until_unchanged
 from services.store.containers import SENTIMENT_CACHE
@@ -62,20 +63,20 @@ class Completeness:
         """`is_recounted`: the figures count all mentions that are stored."""
         return cls(backlog.pending, backlog.failed, backlog.is_empty and is_recounted)
 
-    def and_now(self, now: Completeness) -> Completeness:
-        """That of figures that were read before `now` was counted."""
-        return replace(now, complete=self.complete and now.complete)
-
     def shown(self) -> dict[str, Any]:
         return asdict(self)
 
 
 @dataclass(slots=True)
 class CompletenessReader:
-    """Reads what figures lack."""
+    """Reads what figures lack. All callers share a reading of the backlog, and what was read after it: the tools with
+    dirty hours, and the numbers of the last recounts."""
 
     store: Store
     backlog: BacklogReader
+    _after: Backlog = UNKNOWN
+    _dirty: asyncio.Task[set[str] | None] | None = None
+    _recounts: dict[str, object] = field(default_factory=dict)
 
     async def of_all(self) -> Completeness:
         """Of figures that were recounted when they were read, as those of a history are."""
@@ -86,8 +87,14 @@ class CompletenessReader:
         backlog = await self.backlog.counted()
         if not backlog.is_empty or not recounts:
             return dict.fromkeys(recounts, Completeness.of(backlog))
+        if self._dirty is None or self._after is not backlog:
+            reading, self._after, self._recounts = few_tools_with_dirty_hours(self.store), backlog, {}
+            self._dirty = asyncio.get_running_loop().create_task(reading, context=deadline.outside())
+        last = self._recounts  # others may begin a later one
         try:
-            outdated = await changed_since(self.store, recounts)
+            if (dirty := await asyncio.shield(self._dirty)) is None:
+                dirty = await tools_with_dirty_hours_among(self.store, list(recounts))
+            outdated = recounts.keys() & dirty | await recounted_since(self.store, recounts, last)
         except Unavailable:  # an aggregate that is in the cache can be served without
             outdated = set(recounts)
         return {tool_id: Completeness.of(backlog, is_recounted=tool_id not in outdated) for tool_id in recounts}
@@ -96,8 +103,7 @@ class CompletenessReader:
 async def changed_since(store: Store, recounts: Mapping[str, int]) -> set[str]:
     """The tools of which a mention was added, changed or removed since the recount with this number."""
     # Dirty hours are read first: a recount deletes them in the batch that raises its number.
-    dirty = await tools_with_dirty_hours_among(store, list(recounts))
-    return dirty | await recounted_since(store, recounts)
+    return await tools_with_dirty_hours_among(store, list(recounts)) | await recounted_since(store, recounts, {})
 
 
 NOT_KNOWN = Completeness.of(UNKNOWN)
@@ -136,46 +142,38 @@ class Aggregate:
 
     def with_completeness(self, current: Completeness, now: datetime) -> Aggregate:
         """This aggregate, which was read before `current` was counted."""
-        completeness = self.completeness.and_now(current)
-        return self if completeness == self.completeness else replace(self, completeness=completeness, made_at=now)
+        if not self.completeness.complete and current.complete:
+            current = replace(current, complete=False)
+        return self if current == self.completeness else replace(self, completeness=current, made_at=now)
 
 
 @dataclass(slots=True)
-class RecentAggregates:
-    """The aggregates that this process read from the store within the last `seconds`; 0 keeps none.
+class Recent:
+    """What this process read from the store within the last `seconds`, 0 for nothing: aggregates by the text that named
+    the tool and by the period, and tools by the text."""
 
-    Their key is the text by which the caller named the tool, so that a hit needs no read of the catalog. An aggregate
-    that says that it is complete is kept until the next write only, which may be that of an article that it lacks.
-    """
-
-    generations: Generations
     seconds: float
     last_write: LastWrite = lambda: None
-    _kept: dict[tuple[str, Period], tuple[datetime, object, Aggregate]] = field(default_factory=dict)
+    kept: dict[object, tuple[datetime, datetime, object, Any]] = field(default_factory=dict)
 
-    def get(self, text: str, period: Period, now: datetime) -> Aggregate | None:
-        """None if no aggregate is kept, or if it has become stale, or this process knows a later generation."""
-        if (text, period) not in self._kept:
-            return None
-        read_at, last_write, aggregate = self._kept[text, period]
-        is_known = not aggregate.completeness.complete or last_write == self.last_write()
-        if 0 <= (now - read_at).total_seconds() < self.seconds and is_known and self._is_servable(aggregate.entry, now):
-            return aggregate
-        del self._kept[text, period]
+    def get(self, key: object, now: datetime) -> Any:
+        """None if nothing is kept, or no longer."""
+        if key in self.kept:
+            since, until, last_write, found = self.kept[key]
+            if since <= now < until and (last_write is None or last_write == self.last_write()):
+                return found
+            del self.kept[key]
         return None
 
-    def put(self, text: str, aggregate: Aggregate, read_at: datetime, last_write: object = None) -> None:
-        """`read_at` is when the read of the store began, `last_write` the last write before: the aggregate may be out
-        of date since then."""
-        if not self.seconds or not self._is_servable(aggregate.entry, read_at):
+    def put(self, key: object, found: Any, since: datetime, last_write: object, until: datetime | None = None) -> None:
+        """`since` is when the read of the store began, and `last_write` the last write before, if the next write may be
+        one that `found` lacks. It is kept up to `until` at most."""
+        if not self.seconds:
             return
-        while len(self._kept) >= MAX_KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[text, aggregate.entry.period] = (read_at, last_write, aggregate)
-
-    def _is_servable(self, entry: SentimentCacheEntry, now: datetime) -> bool:
-        is_current = entry.generation == self.generations.known(entry.tool_id)
-        return is_current and not entry.is_stale(now) and not entry.counts_too_many(now) and not entry.is_ahead(now)
+        while len(self.kept) >= MAX_KEPT:
+            del self.kept[next(iter(self.kept))]
+        end = since + timedelta(seconds=self.seconds)
+        self.kept[key] = since, min(end, until or end), last_write, found
 
 
 @dataclass(slots=True)
@@ -191,35 +189,48 @@ class Reader:
     clock: Clock
     completeness: CompletenessReader
     analyzer: Callable[[], str]
-    recent: RecentAggregates
+    recent: Recent
     _computed_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_COMPUTED_AT_ONCE))
     _computing: dict[str, asyncio.Task[ToolEntries]] = field(default_factory=dict)
 
     async def read(self, text: str, period: Period) -> Aggregate:
         """The aggregate of the tool with that id, name or alias. Raises NotFound, Unavailable."""
-        with self.counters.failures():
-            started, now = time.perf_counter(), self.clock()
-            aggregate = await self._from_memory(text, period, now)
-            if aggregate is None:
-                last_write: object = None
-
-                async def once() -> list[Aggregate]:
-                    nonlocal last_write
-                    last_write = self.recent.last_write()
-                    return await self._read([await self.catalog.get(text)], period, now)
-
-                (aggregate,) = await until_unchanged(once, f"the figures of {text}")
-                self.recent.put(text, replace(aggregate, state="HIT"), now, last_write)
-            self._note([aggregate], time.perf_counter() - started)
-            return aggregate
+        started, now = time.perf_counter(), self.clock()
+        aggregate = await self._from_memory(text, period, now)
+        if aggregate is None:
+            with self.counters.failures():
+                aggregate = await self._from_store(text, period, now)
+        self._note([aggregate], time.perf_counter() - started)
+        return aggregate
 
     async def _from_memory(self, text: str, period: Period, now: datetime) -> Aggregate | None:
-        recent = self.recent.get(text, period, now)
-        if recent is None:
+        """An aggregate that says that it is complete is kept until the next write only."""
+        if (text, period) not in self.recent.kept:
             return None
-        aggregate = recent.with_completeness(await self.completeness.of_all(), now)
-        # Not if its generation was raised, or its tool refreshed, in between.
-        return aggregate if self.recent.get(text, period, now) is recent else None
+        completeness = await self.completeness.of_all()
+        # Meanwhile its generation may have been raised, or its tool refreshed.
+        kept: Aggregate | None = self.recent.get((text, period), now)
+        if kept is None or kept.entry.generation != self.generations.known(kept.entry.tool_id):
+            return None
+        return kept.with_completeness(completeness, now)
+
+    async def _from_store(self, text: str, period: Period, now: datetime) -> Aggregate:
+        known: Tool | None = self.recent.get(text, now)
+
+        async def once() -> Aggregate:
+            nonlocal known
+            last_write = self.recent.last_write()
+            tool, known = known, None
+            if tool is None:  # or if another process has just merged the one that was known
+                tool = await self.catalog.get(text)
+                self.recent.put(text, tool, now, last_write)
+            (aggregate,) = await self._read([tool], period, now)
+            hit = aggregate if aggregate.state == "HIT" else replace(aggregate, state="HIT")
+            before = last_write if aggregate.completeness.complete else None
+            self.recent.put((text, period), hit, now, before, aggregate.entry.fresh_until)
+            return aggregate
+
+        return await until_unchanged(once, f"the figures of {text}")
 
     async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Aggregate]:
         """The aggregates of several tools. All stored entries are read in one call, missing ones are computed. Tools
@@ -240,19 +251,16 @@ class Reader:
     def _note(self, aggregates: Sequence[Aggregate], seconds: float) -> None:
         for each in aggregates:
             self.counters.read(each.state, seconds / len(aggregates))
-            fields = {"tool_id": each.entry.tool_id, "period": each.entry.period, "state": each.state}
-            log_event(log, logging.DEBUG, "cache_read", **fields)
+            entry, state = each.entry, each.state
+            log_event(log, logging.DEBUG, "cache_read", tool_id=entry.tool_id, period=entry.period, state=state)
 
     async def _read(
         self, tools: Sequence[Tool], period: Period, now: datetime, unreadable: list[str] | None = None
     ) -> list[Aggregate]:
         """Raises UnreadableDocument for a tool of which a document cannot be read, or adds it to `unreadable`; raises
         ChangedMeanwhile if this process knows a later generation than that of an entry."""
-        keys = [
-            (tool.tool_id, name)
-            for tool in tools
-            for name in (entry_id(tool.tool_id, period), generation_id(tool.tool_id))
-        ]
+        keys = [(each.tool_id, entry_id(each.tool_id, period)) for each in tools]
+        keys += [self.generations.key(each.tool_id) for each in tools]
         stored = await self.store.read_many(SENTIMENT_CACHE.name, keys)
 
         async def one(tool: Tool, document: Document | None, generation: Document | None) -> Aggregate | None:
@@ -265,7 +273,7 @@ class Reader:
                 unreadable.append(tool.tool_id)
                 return None
 
-        read = await asyncio.gather(*map(one, tools, stored[::2], stored[1::2]))
+        read = await asyncio.gather(*map(one, tools, stored[: len(tools)], stored[len(tools) :]))
         found = [each for each in read if each is not None]
         await self._announce_stale(found)
         of_tools = await self.completeness.of_tools({each.entry.tool_id: each.entry.recounts for each in found})

@@ -202,12 +202,13 @@ class Recount:
         return overtaken
 
 
-async def recounted_since(store: Store, recounts: Mapping[str, int]) -> set[str]:
-    """The tools that were recounted since the recount with this number. A tool whose windows cannot be read is one."""
-    windows = await store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
-    last = [0 if each is None else each.get("recounts") or 0 for each in windows]
-    of_tools = zip(recounts.items(), last, strict=True)
-    return {tool_id for (tool_id, number), each in of_tools if not isinstance(each, int) or each > number}
+async def recounted_since(store: Store, recounts: Mapping[str, int], last: dict[str, object]) -> set[str]:
+    """The tools that were recounted since the recount with this number. A tool whose windows cannot be read is one.
+    The numbers of the last recounts that are not in `last` are read and added to it."""
+    unread = [tool_id for tool_id in recounts if tool_id not in last]
+    windows = await store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in unread])
+    last |= {tool_id: (each and each.get("recounts")) or 0 for tool_id, each in zip(unread, windows, strict=True)}
+    return {each for each, number in recounts.items() if not isinstance(now := last[each], int) or now > number}
 
 
 def are_right(windows: Document, now: datetime) -> bool:

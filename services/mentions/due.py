@@ -172,6 +172,12 @@ async def tools_with_dirty_hours_among(store: Store, tool_ids: Sequence[str]) ->
     return found
 
 
+async def few_tools_with_dirty_hours(store: Store) -> set[str] | None:
+    """The ids of all tools with dirty hours; None if there are more than twenty such hours."""
+    page = await store.query(CATALOG.name, Query(order="by_dirty_hour", limit=20))
+    return None if page.next is not None else {each["pk"] for each in page.items}
+
+
 def _dirty_hours(tool_ids: Sequence[str]) -> Query:
     if len(tool_ids) == 1:
         return Query(_ONLY_DIRTY_HOURS, partition=tool_ids[0])

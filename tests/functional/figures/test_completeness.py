@@ -16,7 +16,7 @@ from models.cache import SentimentCacheEntry
 from models.errors import Unavailable
 from models.tool import Tool
 from services.figures.evidence import Evidence
-from services.mentions.due import mark_dirty, tools_with_dirty_hours_among
+from services.mentions.due import few_tools_with_dirty_hours, mark_dirty, tools_with_dirty_hours_among
 from services.ports import Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
@@ -163,6 +163,18 @@ async def test_only_the_tools_that_must_be_recounted_are_incomplete(
         await worker.analyse(TOOL.tool_id, "article-1", Judgement(PUBLISHED, "positive"))
         rows = await worker.cache.reader.read_all([tool, other], "HOUR_1")
         assert [each.completeness.complete for each in rows.items] == [False, True]
+
+
+async def test_more_than_twenty_dirty_hours_are_read_tool_by_tool(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+    other = a_tool(1, NOW - timedelta(days=40))
+    await store.create(CATALOG.name, other.to_document())
+    async with two_workers(store, watch) as (worker, _):
+        await worker.refresh()
+        for hours, few in ((20, {TOOL.tool_id}), (21, None)):
+            await mark_dirty(store, {TOOL.tool_id: [NOW - timedelta(hours=number) for number in range(hours)]}, NOW)
+            assert await few_tools_with_dirty_hours(store) == few
+            rows = await worker.cache.reader.read_all([tool, other], "HOUR_1")
+            assert [each.completeness.complete for each in rows.items] == [False, True]
 
 
 async def test_tools_with_more_dirty_hours_than_a_page_count_as_outdated_together(

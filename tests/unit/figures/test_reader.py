@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from services.figures.entries import Generations
-from services.figures.reader import MAX_KEPT, Aggregate, Completeness, RecentAggregates
-from services.store.sqlite import SqliteStore
-from tests.documents import TOOL_ID, cache_entry, cache_generation
+from services.figures.reader import MAX_KEPT, Aggregate, Completeness, Recent
+from tests.documents import TOOL_ID, cache_entry
 
 NOW = datetime(2026, 2, 21, 20, 0, tzinfo=UTC)
 COMPLETE = Completeness(0, 0, True)
@@ -21,75 +19,53 @@ def _aggregate(generation: int = 0, **changes: Any) -> Aggregate:
     return Aggregate(cache_entry(generation=generation, **changes), "VS Code", "embedded/1", COMPLETE, NOW)
 
 
-@pytest.fixture
-def generations(store: SqliteStore) -> Generations:
-    return Generations(store, lambda: NOW)
+def test_what_was_read_is_kept_for_its_seconds_from_the_read_of_the_store() -> None:
+    recent = Recent(2.0)
+    recent.put("code", "found", NOW, None)
+    assert recent.get("code", NOW + timedelta(seconds=1.9)) == "found"
+    assert recent.get("vs code", NOW) is None
+    assert recent.get("code", NOW + timedelta(seconds=2)) is None
+    assert recent.get("code", NOW) is None, "what was too old is gone"
 
 
-def test_an_aggregate_is_kept_for_its_seconds_from_the_read_of_the_store(generations: Generations) -> None:
-    recent, aggregate = RecentAggregates(generations, 2.0), _aggregate()
-    recent.put("code", aggregate, NOW)
-    assert recent.get("code", "HOUR_24", NOW + timedelta(seconds=1.9)) is aggregate
-    assert recent.get("code", "HOUR_1", NOW) is None
-    assert recent.get("vs code", "HOUR_24", NOW) is None
-    assert recent.get("code", "HOUR_24", NOW + timedelta(seconds=2)) is None
-    assert recent.get("code", "HOUR_24", NOW) is None, "one that was too old is gone"
-
-
-def test_a_complete_aggregate_is_kept_until_the_next_write_only(generations: Generations) -> None:
+def test_what_a_write_may_change_is_kept_until_the_next_write_only() -> None:
     writes = [1]
-    recent, complete = RecentAggregates(generations, 2.0, lambda: writes[0]), _aggregate()
-    incomplete = Aggregate(complete.entry, "VS Code", "embedded/1", Completeness(1, 0, False), NOW)
-    recent.put("complete", complete, NOW, 1)
-    recent.put("incomplete", incomplete, NOW, 1)
-    assert recent.get("complete", "HOUR_24", NOW) is complete
+    recent = Recent(2.0, lambda: writes[0])
+    recent.put("complete", "found", NOW, 1)
+    recent.put("incomplete", "found", NOW, None)
+    assert recent.get("complete", NOW) == "found"
     writes[0] = 2
-    assert recent.get("complete", "HOUR_24", NOW) is None
-    assert recent.get("incomplete", "HOUR_24", NOW) is incomplete
-    recent.put("complete", complete, NOW, 1)
-    assert recent.get("complete", "HOUR_24", NOW) is None, "it was read before the write"
+    assert recent.get("complete", NOW) is None
+    assert recent.get("incomplete", NOW) == "found"
+    recent.put("complete", "found", NOW, 1)
+    assert recent.get("complete", NOW) is None, "it was read before the write"
 
 
-def test_an_aggregate_is_not_kept_after_the_clock_was_set_back(generations: Generations) -> None:
-    recent = RecentAggregates(generations, 2.0)
-    recent.put("code", _aggregate(), NOW)
-    assert recent.get("code", "HOUR_24", NOW - timedelta(seconds=1)) is None
+def test_nothing_is_kept_after_the_clock_was_set_back() -> None:
+    recent = Recent(2.0)
+    recent.put("code", "found", NOW, None)
+    assert recent.get("code", NOW - timedelta(seconds=1)) is None
 
 
-def test_with_zero_seconds_nothing_is_kept(generations: Generations) -> None:
-    recent = RecentAggregates(generations, 0.0)
-    recent.put("code", _aggregate(), NOW)
-    assert recent.get("code", "HOUR_24", NOW) is None
+def test_with_zero_seconds_nothing_is_kept() -> None:
+    recent = Recent(0.0)
+    recent.put("code", "found", NOW, None)
+    assert recent.kept == {}
 
 
-def test_nothing_of_an_older_generation_is_kept_or_served(generations: Generations) -> None:
-    recent = RecentAggregates(generations, 2.0)
-    recent.put("code", _aggregate(0), NOW)
-    generations.learn(TOOL_ID, cache_generation(generation=1).to_document())
-    assert recent.get("code", "HOUR_24", NOW) is None
-    recent.put("code", _aggregate(0), NOW)
-    assert recent.get("code", "HOUR_24", NOW) is None
-    recent.put("code", _aggregate(1), NOW)
-    assert recent.get("code", "HOUR_24", NOW) is not None
+def test_nothing_is_kept_beyond_its_end() -> None:
+    recent, end = Recent(3600.0), NOW + timedelta(minutes=30)
+    recent.put("code", "found", NOW, None, end)
+    assert recent.get("code", end - timedelta(seconds=1)) == "found"
+    assert recent.get("code", end) is None
 
 
-def test_nothing_stale_is_kept_or_served(generations: Generations) -> None:
-    recent, aggregate = RecentAggregates(generations, 3600.0), _aggregate()
-    fresh_until = NOW + timedelta(minutes=30)
-    recent.put("code", aggregate, NOW)
-    assert recent.get("code", "HOUR_24", fresh_until) is aggregate
-    assert recent.get("code", "HOUR_24", fresh_until + timedelta(seconds=1)) is None
-    recent.put("code", aggregate, fresh_until + timedelta(seconds=1))
-    assert recent.get("code", "HOUR_24", fresh_until + timedelta(seconds=2)) is None
-
-
-def test_the_oldest_aggregate_is_dropped_when_there_are_too_many(generations: Generations) -> None:
+def test_the_oldest_is_dropped_when_there_are_too_many() -> None:
     assert MAX_KEPT == 20_000
-    recent, aggregate = RecentAggregates(generations, 2.0), _aggregate()
+    recent = Recent(2.0)
     for number in range(MAX_KEPT + 1):
-        recent.put(str(number), aggregate, NOW)
-    kept = [number for number in (0, 1, MAX_KEPT) if recent.get(str(number), "HOUR_24", NOW) is not None]
-    assert kept == [1, MAX_KEPT]
+        recent.put(number, "found", NOW, None)
+    assert [number for number in (0, 1, MAX_KEPT) if recent.get(number, NOW) is not None] == [1, MAX_KEPT]
 
 
 def test_an_entry_is_shown_with_its_id_its_tools_name_and_whether_it_is_stale() -> None:

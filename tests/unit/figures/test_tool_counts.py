@@ -216,7 +216,9 @@ async def test_a_tool_was_recounted_since_if_its_windows_have_a_higher_number_or
     stored = {"same": 3, "more": 4, "odd": "3", "none": None}
     for tool_id, number in stored.items():
         await store.upsert(CATALOG.name, {**windows_of(NOW), "pk": tool_id, "recounts": number})
-    assert await recounted_since(store, dict.fromkeys([*stored, "nobody"], 3)) == {"more", "odd"}
+    last: dict[str, object] = {"same": 4}
+    assert await recounted_since(store, dict.fromkeys([*stored, "nobody"], 3), last) == {"same", "more", "odd"}
+    assert last == {"same": 4, "more": 4, "odd": "3", "none": 0, "nobody": 0}, "the number that was known is not read"
 
 
 @pytest.mark.parametrize("wrong", [{"hours": "none"}, {"hours": None}])

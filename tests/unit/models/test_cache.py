@@ -115,6 +115,7 @@ def test_an_entry_is_stale_when_it_is_older_than_half_an_hour() -> None:
     for seconds, age, stale in ((-5, 0, False), (0, 0, False), (1800, 1800, False), (1801, 1801, True)):
         later = NOW + timedelta(seconds=seconds)
         assert (entry.age_seconds(later), entry.is_stale(later)) == (age, stale)
+        assert (later >= entry.fresh_until) == stale
 
 
 def test_the_hit_rate_is_a_share_of_all_reads_with_three_decimals() -> None:
@@ -126,10 +127,12 @@ def test_the_hit_rate_is_a_share_of_all_reads_with_three_decimals() -> None:
 
 
 def test_an_entry_counts_too_many_once_the_minute_of_its_oldest_mention_has_left_the_window() -> None:
-    oldest = NOW.replace(second=0)
+    oldest = NOW.replace(second=0, microsecond=0)
     entry = cache_entry(period="HOUR_1", oldest_mention_ts=int(oldest.timestamp()))
     assert not entry.counts_too_many(oldest + timedelta(minutes=59, seconds=59))
     assert entry.counts_too_many(oldest + timedelta(minutes=60))
+    updated = int((oldest + timedelta(minutes=40)).timestamp())
+    assert entry.changed(NOW, last_updated_ts=updated).fresh_until == oldest + timedelta(minutes=60)
     assert not cache_entry(period="HOUR_1").counts_too_many(NOW + timedelta(days=1))
 
 

@@ -8,18 +8,19 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A timer function: its six-field NCRONTAB schedule in UTC, and the time between two ticks."""
+    """A timer function: its six-field NCRONTAB schedule in UTC, and the time between two ticks. No two timers fire in
+    the same second, nor a timer when a batch of a refresh begins (services/figures/refresh.py)."""
 
     name: str
     schedule: str
     every: timedelta
 
 
-CLEAN_UP = Timer("clean_up", "0 */5 * * * *", timedelta(minutes=5))
+CLEAN_UP = Timer("clean_up", "10 */5 * * * *", timedelta(minutes=5))
 
 INGEST_DUE_FEEDS = Timer("ingest_due_feeds", "*/30 * * * * *", timedelta(seconds=30))
 
-REFRESH_SENTIMENT_CACHE = Timer("refresh_sentiment_cache", "0 */15 * * * *", timedelta(minutes=15))
+REFRESH_SENTIMENT_CACHE = Timer("refresh_sentiment_cache", "20 */15 * * * *", timedelta(minutes=15))
 
 TIMERS = (CLEAN_UP, INGEST_DUE_FEEDS, REFRESH_SENTIMENT_CACHE)
 

@@ -63,7 +63,7 @@ FAULTS: list[tuple[Check, str, str, str]] = [
     (checks.parameter_files, "main.parameters.json", "${TIINGO_TOKEN=}", "abcdef"),
     (checks.parameter_files, "main.prod.parameters.json", '"westeurope"', '"westafrica"'),
     (checks.generated, "containers.json", '"defaultTtl": -1', '"defaultTtl": 3600'),
-    (checks.generated, "topology.json", "0 */5 * * * *", "0 */6 * * * *"),
+    (checks.generated, "topology.json", "10 */5 * * * *", "10 */6 * * * *"),
     (checks.generated, "modules/storage.bicep", "'${queue}-poison'", "'${queue}-poisoned'"),
     (checks.generated, "modules/storage.bicep", "json').archive", "json').queues[0]"),
     (checks.settings, "modules/function_app.bicep", "  ARCHIVE: 'blob'\n", "  ARCHIVE: 'folder'\n"),

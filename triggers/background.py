@@ -44,7 +44,6 @@ async def ingest_due_feeds(services: Container, timer_request: func.TimerRequest
 
 @timer(timers, REFRESH_SENTIMENT_CACHE)
 async def refresh_sentiment_cache(services: Container, timer_request: func.TimerRequest, context: func.Context) -> None:
-    await services.feeds.fetch_days.work()
     begun = await services.figures.refresh.tick(context.invocation_id)
     await services.queues.send(REFRESH_TOOLS, begun.messages)
 

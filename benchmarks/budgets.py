@@ -21,6 +21,7 @@ import math
 import sys
 import tempfile
 import threading
+import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -124,7 +125,9 @@ class Bench:
         self.shelf = Shelf()
         app.__dict__["fetcher"] = self.shelf
         self.store = app.store = CountingStore(app.store)
-        app.__dict__.pop("tools", None)  # it has the store that does not count
+        # The place of a tool in a refresh follows from its id. The first catalog has the store that does not count.
+        ids = (str(uuid.UUID(int=n)) for n in itertools.count())
+        app.__dict__["tools"] = dataclasses.replace(app.tools, store=self.store, new_id=ids.__next__)
         self.new_memory()
         for each in (app.announcer, app.grouping_announcer):
             each.seconds = self._seconds
@@ -319,6 +322,7 @@ async def _refresh(bench: Bench) -> None:
         await bench.work(REFRESH_TOOLS, "refresh_tools")
 
     await refresh()
+    await bench.call("clean_up", timer_request=None)
     await refresh()
     with bench.measured("a refresh with nothing new, each tool", TOOLS):
         await refresh()

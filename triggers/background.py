@@ -45,7 +45,8 @@ async def ingest_due_feeds(services: Container, timer_request: func.TimerRequest
 @timer(timers, REFRESH_SENTIMENT_CACHE)
 async def refresh_sentiment_cache(services: Container, timer_request: func.TimerRequest, context: func.Context) -> None:
     begun = await services.figures.refresh.tick(context.invocation_id)
-    await services.queues.send(REFRESH_TOOLS, begun.messages)
+    for message, delay in zip(begun.messages, begun.delays, strict=True):
+        await services.queues.send(REFRESH_TOOLS, [message], delay_seconds=delay)
 
 
 queues = func.Blueprint()

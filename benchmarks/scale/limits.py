@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.scale import steps
-from benchmarks.scale.scenarios import GB, REFRESH_SECONDS, SCENARIOS, Model, Month, Scenario
+from benchmarks.scale.scenarios import GB, SCENARIOS, Model, Month, Scenario
 from services.feeds.claims import SCANNED_PAGES, TICK_SECONDS
 from services.settings import Settings
 
@@ -58,11 +58,6 @@ def _needs(model: Model, scenario: Scenario) -> list[tuple[str, float, float]]:
             "RU/s of the busiest container in its busiest second, serverless",
             SERVERLESS_CONTAINER,
             month.hottest_container_units * a.peak * a.peak_second,
-        ),
-        (
-            "RU/s of `sentiment_cache` while all is refreshed within a minute, serverless",
-            SERVERLESS_CONTAINER,
-            load.units_at["sentiment_cache"] * REFRESH_SECONDS / 60,
         ),
         ("RU of one recount of the busiest tool's hour", PARTITION_UNITS, model.recount(load.hot_mentions * 3600)),
         ("GB of the busiest tool's mentions", PARTITION_GB, hot_gb),

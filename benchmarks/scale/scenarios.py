@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from benchmarks.scale import charges, steps
+from benchmarks.scale import steps
 from benchmarks.scale.steps import Step
 from services.feeds.claims import MAX_FEEDS, TICK_SECONDS
+from services.figures.refresh import PLACE_SECONDS, PLACES, paced
 from services.settings import Settings
 from services.store.counting import FLUSHED_EVERY_SECONDS
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE
@@ -198,16 +199,13 @@ class Model:
     def _refresh(self, load: Load, scenario: Scenario, mentions: float) -> None:
         a, m = self.assumed, self.measured
         before = load.units
-        batch = m[f"refresh of all: a batch of {steps.TOOLS}, nothing new"]
-        batches = math.ceil(scenario.tools / steps.TOOLS)
+        batch = m[f"refresh of all: the batches of {steps.TOOLS} tools, nothing new"]
+        batches = len([*paced(f"tool-{number}" for number in range(scenario.tools))])
         each = 1 / REFRESH_SECONDS
         self._add(load, "refresh", m["refresh of all: begin, each tool"], scenario.tools * each)
-        self._add(load, "refresh", batch, batches * each)
+        self._add(load, "refresh", batch, scenario.tools / steps.TOOLS * each)
         self._add(load, "refresh", m[steps.GATHERED], scenario.tools * 23 / 24 / 3600)
         self._add(load, "refresh", m[steps.OF_NEW_DAY], scenario.tools / 24 / 3600)
-        ends_read = self.completions_read(scenario) * charges.read(int(batch.stored["runs"])) * each
-        load.units_of["refresh"] += ends_read
-        load.units_at["runs"] += ends_read
         load.refresh_units = (load.units - before) * REFRESH_SECONDS
         waiting = mentions * a.refreshed_after_seconds / scenario.tools
         refreshes = scenario.tools * (1 - math.exp(-waiting)) / a.refreshed_after_seconds
@@ -217,20 +215,14 @@ class Model:
         load.units_at["mentions"] += more
         load.messages += refreshes
         self._run(load, "refresh_tools", refreshes, 1 / a.tools_per_instance_second)
-        if batches > 1:
-            load.messages += batches * each
-        self._run(load, "refresh", batches * each, steps.TOOLS / a.tools_per_instance_second)
+        load.messages += batches * each
+        self._run(load, "refresh", batches * each, scenario.tools / batches / a.tools_per_instance_second)
 
     def recount(self, mentions: float) -> float:
         """Request units of recounting an hour with so many mentions, in a full timeline."""
         (hours, few), (_, many) = steps.RECOUNTED[1:]
         least, most = self.measured[_RECOUNT], self.measured[f"recount an hour of {many} mentions, after {hours} hours"]
         return least.units + (most.units - least.units) / (many - few) * max(0.0, mentions - few)
-
-    def completions_read(self, scenario: Scenario) -> float:
-        """How many ends of batches the batches of a refresh read: each reads those that are stored."""
-        batches = math.ceil(scenario.tools / steps.TOOLS)
-        return batches * (batches + 1) / 2 if batches > 1 else 0.0
 
     def _read(self, load: Load, scenario: Scenario) -> None:
         a, m, rate = self.assumed, self.measured, scenario.reads_per_second
@@ -305,7 +297,7 @@ class Month:
         other += transactions / 1e6 * a.million_queue_transactions
         return cls(
             units_average=load.units,
-            units_peak=steady * a.peak * a.peak_second + load.refresh_units / 60,
+            units_peak=steady * a.peak * a.peak_second + load.refresh_units / (PLACES * PLACE_SECONDS),
             hottest_container=hottest,
             hottest_container_units=containers[hottest],
             instances=instances,

@@ -316,9 +316,9 @@ async def _cache(bench: Bench) -> None:
     clock.forward(minutes=15)
     await figures.refresh.refresh_tools(tool_ids)
     with bench.step("refresh of all: begin, each tool", TOOLS):
-        begun = await figures.refresh.begin()
+        begun = await figures.refresh.begin(is_paced=True)
     clock.forward(minutes=15)
-    with bench.step(f"refresh of all: a batch of {TOOLS}, nothing new"):
+    with bench.step(f"refresh of all: the batches of {TOOLS} tools, nothing new"):
         for message in begun.messages:
             await figures.refresh.work(RefreshMessage.from_message(message))
     await _reads(bench, tools[0])

@@ -188,21 +188,23 @@ class RunningApp:
                         return False
         return True
 
-    async def fetch(self, feed_id: str) -> None:
+    async def post(self, path: str) -> None:
         async with (
             aiohttp.ClientSession(self.functions, headers=self.keys) as session,
-            session.post(f"/api/v1/feeds/{feed_id}/fetch", json={}),
+            session.post(f"/api/v1/{path}", json={}),
         ):
             pass
 
 
 async def _first_minute(app: RunningApp) -> None:
-    """Runs the app's timers as soon as the app serves requests, so that a newcomer sees figures soon: the next ticks
+    """Fetches and refreshes as soon as the app serves requests, so that a newcomer sees figures soon: the next ticks
     may be half a minute and a quarter of an hour away."""
     await app.fire("ingest_due_feeds")
     for seconds in REFRESHED_AFTER:
         await asyncio.sleep(seconds)
-        await app.fire("refresh_sentiment_cache")
+        with contextlib.suppress(aiohttp.ClientError):
+            await app.post("cache/refresh")
+    await app.fire("clean_up")  # collects the fetches, of which the next refresh shows the coverage
 
 
 async def _turned(app: RunningApp, turn: Callable[[], None]) -> None:
@@ -214,5 +216,5 @@ async def _turned(app: RunningApp, turn: Callable[[], None]) -> None:
             if await app.has_read(TURNING):
                 turn()
                 for feed_id in TURNING:
-                    await app.fetch(feed_id)
+                    await app.post(f"feeds/{feed_id}/fetch")
                 return

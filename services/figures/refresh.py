@@ -1,26 +1,32 @@
 """Refreshes tools: recounts their dirty hours, and writes the entries that have changed or would become stale.
 
 A run refreshes all active tools. The timer or a person begins it, its batches do the work, the last batch closes it.
-One batch is done at once, more are sent as messages. A run whose batches do not end in time is closed by the next tick.
+A run of the timer takes most of the time until the next tick: each tool has its own place in it. The batches of a
+person's run, and tools whose entries are missing or would become stale, are refreshed at once.
+A run whose batches do not end in time is closed by the next tick.
 A tool that cannot be refreshed is named in the result and does not stop the others.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
+import math
 import time
-from collections.abc import Iterable, Sequence
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from models.cache import FRESH_FOR, is_mostly_unscored
+from models.cache import FRESH_FOR, PERIODS, is_mostly_unscored
 from models.errors import ChangedMeanwhile, ToolpulseError, UnreadableDocument
 from models.run import MAX_ERRORS_KEPT, Attempt, JobRun
 from models.values import CLOCKS_DIFFER, unix_seconds
 from services.figures.entries import Entries, Generations
-from services.figures.metadata import ENTRIES, LONGEST_REASON, Counters, by_sentiment, refresh_ended
+from services.figures.metadata import ENTRIES, LONGEST_REASON, Counters, by_sentiment, last_refreshes, refresh_ended
 from services.figures.recount import Recount
 from services.logs import log_event
 from services.mentions.due import (
@@ -48,9 +54,15 @@ TASK = "refresh_tools"
 SUBJECT = "sentiment_cache"
 OVERDUE = REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 
-REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
-"""The age from which an entry is written again although its figures are the same: the next refresh might come after it
-has become stale."""
+# The places of tools in a run of the timer. The last batches end minutes before the next tick.
+PLACES, PLACE_SECONDS = 25, 30
+# In a batch of such a run, unless there are thousands of tools. Fewer would cost more messages.
+TOOLS_AT_ONCE = 5
+# A message is delivered, and its tools are refreshed, within this time.
+LATE_BY = timedelta(minutes=1)
+# The age from which an entry is written again although its figures are the same: the next refresh might come after it
+# has become stale.
+REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - LATE_BY
 
 LATE = "not in time, and announced again"
 _OF_MOMENT = ("created_at", "updated_at", "last_updated_ts", "period_start_ts", "period_end_ts", "oldest_mention_ts")
@@ -70,10 +82,11 @@ class Refreshed:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run, and the messages of its batches that the caller must send."""
+    """A run, and the messages of its batches that the caller must send, each after its delay in seconds."""
 
     run_id: str
     messages: list[str] = field(default_factory=list)
+    delays: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -91,19 +104,21 @@ class Refresh:
     engine: RunEngine
 
     async def tick(self, invocation_id: str | None = None) -> Begun:
-        """The work of the timer: closes overdue runs, begins a run, and does it at once if it is a single batch."""
+        """The work of the timer: closes overdue runs, and begins a run. The first one waits for nothing: a single batch
+        is done here."""
         for run in await self.engine.overdue(WORKFLOW, SUBJECT, OVERDUE):
             await self._close(run, await self.engine.attempts(run))
         with self.counters.failures():
-            begun = await self.begin(invocation_id)
-        if len(begun.messages) > 1:
+            refreshed, _ = await last_refreshes(self.store)
+            begun = await self.begin(invocation_id, is_paced=refreshed is not None)
+        if begun.delays != [0]:
             return begun
-        for message in begun.messages:
-            await self.work(RefreshMessage.from_message(message))
+        await self.work(RefreshMessage.from_message(begun.messages[0]))
         return Begun(begun.run_id)
 
-    async def begin(self, invocation_id: str | None = None) -> Begun:
-        """A run of all tools that are active or have dirty hours, with the messages of all its batches."""
+    async def begin(self, invocation_id: str | None = None, *, is_paced: bool = False) -> Begun:
+        """A run of all tools that are active or have dirty hours, with the messages of all its batches. `is_paced`:
+        each tool waits for its place."""
         since = self.clock()
         entries = await query_all(self.store, SENTIMENT_CACHE.name, Query((ENTRIES,)))
         active = dict.fromkeys(tool.tool_id for tool in await self.catalog.active())
@@ -113,12 +128,14 @@ class Refresh:
                 await self.store.delete(SENTIMENT_CACHE.name, entry["tool_id"], entry["id"])
         # Merged tools have dirty hours too: what they had counted has left them.
         tool_ids = list(active | dict.fromkeys(await tools_with_dirty_hours(self.store)))
-        batches = parts_of(tool_ids, MAX_TOOLS) or [[]]
+        waiting = may_wait(entries, since) if is_paced else set[str]()
+        at_once = [(0, some) for some in parts_of([each for each in tool_ids if each not in waiting], MAX_TOOLS)]
+        batches = [*at_once, *paced(each for each in tool_ids if each in waiting)] or [(0, [])]
         queued = JobRun.queued(WORKFLOW, self.engine.new_id(), since, SUBJECT, {"tools": len(tool_ids)})
         run = queued.begun(invocation_id, since).changed(since, batches=len(batches))
         await self.engine.add([run])
-        messages = [RefreshMessage(tuple(batch), run.run_id, f"{number:04}") for number, batch in enumerate(batches, 1)]
-        return Begun(run.run_id, [message.to_message() for message in messages])
+        messages = [RefreshMessage(tuple(some), run.run_id, f"{n:04}") for n, (_, some) in enumerate(batches, 1)]
+        return Begun(run.run_id, [each.to_message() for each in messages], [delay for delay, _ in batches])
 
     async def work(self, message: RefreshMessage) -> None:
         """Refreshes the tools of a message. Does nothing for a batch that is done, or whose run is over."""
@@ -131,13 +148,15 @@ class Refresh:
         run, batch = await self.engine.find(message.run_id), f"batch:{message.batch}"
         if run is None or run.is_finished:
             return
-        attempts = await self.engine.attempts(run)
+        attempts = await self.engine.attempts(run, Where("subject", "eq", batch))
         if batch not in done_batches(attempts):
             number = rules.next_number(attempts, TASK, batch)
             await self._try(Attempt.started(run.run_id, TASK, batch, number, self.clock()), message.tool_ids)
+        # A count costs the same however many batches there are: only the last one reads the ends of all.
+        if await self.engine.count_succeeded(run) >= (run.batches or 0):
             attempts = await self.engine.attempts(run)
-        if len(done_batches(attempts)) == run.batches:
-            await self._close(run, attempts)
+            if len(done_batches(attempts)) == run.batches:
+                await self._close(run, attempts)
 
     async def refresh_tools(self, tool_ids: Sequence[str]) -> Refreshed:
         """Refreshes the tools of one message."""
@@ -242,6 +261,27 @@ class Refresh:
             level = logging.INFO if after.status == "SUCCEEDED" else logging.ERROR
             fields = {"run_id": run.run_id, "status": after.status, "tools": after.progress}
             log_event(log, level, "cache_refreshed", **fields, failed=after.metrics["tools_failed"])
+
+
+def may_wait(entries: Iterable[Document], now: datetime) -> set[str]:
+    """The tools that have all entries, none of which becomes stale before the tool's place in a run that begins
+    now."""
+    since = unix_seconds(now - FRESH_FOR + LATE_BY)
+    young = [each["tool_id"] for each in entries if each.get("last_updated_ts", 0) - since >= place_of(each["tool_id"])]
+    return {tool_id for tool_id, number in Counter(young).items() if number == len(PERIODS)}
+
+
+def place_of(tool_id: str) -> int:
+    """The seconds from a tick to the tool's place in the run, the same in each run."""
+    return (zlib.crc32(tool_id.encode()) % PLACES + 1) * PLACE_SECONDS
+
+
+def paced(tool_ids: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Batches of these tools, each with its delay in seconds. Of the tools of one place, each second does a part."""
+    for place, group in itertools.groupby(sorted(tool_ids, key=place_of), place_of):
+        tools = list(group)
+        size = min(MAX_TOOLS, max(TOOLS_AT_ONCE, math.ceil(len(tools) / PLACE_SECONDS)))
+        yield from ((place + second, some) for second, some in enumerate(parts_of(tools, size)))
 
 
 def reason_of(error: Exception) -> str:

@@ -85,13 +85,13 @@ MAX_TOOLS = 50
 DELAY_SECONDS = 1.0
 """How long a message waits for more mentions of its tools: one process has a tool recounted no more often than this."""
 LONGEST_DELAY_SECONDS = 15.0
+# The next refresh waits at least for so many times the time that the last one took: in a burst of articles, or with a
+# throttled store, refreshes leave most of the throughput to the analysis.
 WAITING_SHARE = 2.0
-"""The next refresh waits at least for so many times the time that the last one took: in a burst of articles, or with a
-throttled store, refreshes leave most of the throughput to the analysis."""
+# For how long an hour is dirty before its message counts as lost.
 OVERDUE = timedelta(seconds=30)
-"""For how long an hour is dirty before its message counts as lost."""
+# The limit of a batch.
 DIRTY_HOURS_AT_ONCE = 100
-"""The limit of a batch."""
 _ONLY_DIRTY_HOURS = (Where("id", "ge", "DIRTY:"), Where("id", "lt", "DIRTY;"))  # ";" is the character after ":"
 
 

@@ -121,13 +121,18 @@ class RunEngine:
             raise NotFound(f"run: there is none with the id {run_id!r}; runs are kept for 14 days")
         return run
 
-    async def attempts(self, run: JobRun) -> list[Attempt]:
-        """All attempts of the run that can be read, in the order of their start."""
-        return (await self.listed_attempts(run)).items
+    async def attempts(self, run: JobRun, *which: Where) -> list[Attempt]:
+        """The attempts of the run that can be read, all or those that meet these conditions, in the order of their
+        start."""
+        return (await self.listed_attempts(run, *which)).items
 
-    async def listed_attempts(self, run: JobRun) -> Listed[Attempt]:
+    async def count_succeeded(self, run: JobRun) -> int:
+        """How many attempts of the run have succeeded, of those in documents of their own."""
+        return await self._store.count(RUNS.name, (_ATTEMPTS, Where("status", "eq", "SUCCEEDED")), run.run_id)
+
+    async def listed_attempts(self, run: JobRun, *which: Where) -> Listed[Attempt]:
         """The attempts of the run, in the order of their start, and those that cannot be read."""
-        documents = await query_all(self._store, RUNS.name, Query((_ATTEMPTS,), partition=run.run_id))
+        documents = await query_all(self._store, RUNS.name, Query((_ATTEMPTS, *which), partition=run.run_id))
         return with_documents(run, listed_documents(documents, Attempt.from_document, "id"))
 
     async def begin(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> Begun | None:

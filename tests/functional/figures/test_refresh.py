@@ -50,14 +50,14 @@ async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generati
     kept, merged, gone = await some_tools(store, 3)
     for tool in (kept, merged, gone):
         await process.cache.generations.raise_(tool.tool_id)
-    await process.cache.refresh.tick()
+    await process.refresh()
     assert len(await entries_in(store)) == 12
     await process.analyse(merged.tool_id, "article", Judgement(NOW - timedelta(hours=3), None))
     after = merged.changed(NOW, status="MERGED", merged_into=kept.tool_id)
     await store.upsert(CATALOG.name, after.to_document())
     await store.delete(CATALOG.name, gone.tool_id, Tool.ID)
     watch.advance(minutes=15)
-    await process.cache.refresh.tick()
+    await process.refresh()
     assert {each["tool_id"] for each in await entries_in(store)} == {kept.tool_id}
     for tool in (merged, gone):
         assert await process.cache.generations.current(tool.tool_id) == 1

@@ -63,7 +63,7 @@ async def _last(store: SqliteStore) -> LastRefresh:
     return last
 
 
-async def test_up_to_fifty_tools_are_refreshed_without_messages(
+async def test_up_to_fifty_tools_are_first_refreshed_without_messages(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await process.cache.refresh.tick()
@@ -125,7 +125,8 @@ async def test_a_run_whose_batches_do_not_end_is_closed_by_the_next_tick(
     await process.cache.refresh.tick()
     _, first, second = await _runs(store)
     assert (first.status, second.status) == ("PARTIAL", "RUNNING")
-    assert first.errors == ("2 of 3 batches did not end in time",)
+    batches = len(begun.messages)
+    assert first.errors == (f"{batches - 1} of {batches} batches did not end in time",)
     assert (await _metadata(store)).last_refresh_ts == succeeded_at, "a partial refresh is not a successful one"
     last = await _last(store)
     assert (last.run_id, last.status, last.ended_at, last.errors) == (
@@ -137,6 +138,45 @@ async def test_a_run_whose_batches_do_not_end_is_closed_by_the_next_tick(
     assert (await _metadata(store)).last_refresh_ts == succeeded_at
     last = await _last(store)
     assert (last.run_id, last.status, last.ended_at) == (second.run_id, "FAILED", watch.now)
+
+
+async def test_every_tool_has_its_own_place_between_two_ticks_and_no_entry_becomes_stale(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    """Some tools have news between their places. A worker that stands still for a while is made up for."""
+    tools = await some_tools(store, 30)
+    oldest, places = 0.0, dict[str, list[int]]()
+    for tick in range(6):
+        began = watch.now
+        begun = await process.cache.refresh.tick()
+        assert (begun.delays == []) == (tick == 0), "nothing is stored yet"
+        for delay, text in zip(begun.delays, begun.messages, strict=True):
+            watch.now = began + timedelta(seconds=delay)
+            message = RefreshMessage.from_message(text)
+            if tick == 3 and delay > 600:
+                continue
+            for each in await entries_in(store):
+                oldest = max(oldest, watch.now.timestamp() - each["last_updated_ts"])
+            await process.cache.refresh.work(message)
+            for tool_id in message.tool_ids if tick not in (0, 4) else ():
+                places.setdefault(tool_id, []).append(delay)
+            news = tools[(tick + delay) % len(tools)].tool_id
+            await process.analyse(news, f"article-{tick}-{delay}", Judgement(NOW - timedelta(hours=2), "positive"))
+            await process.cache.refresh.work(RefreshMessage((news,)))
+        (run,) = [each for each in await _runs(store) if each.run_id == begun.run_id]
+        assert run.status == ("RUNNING" if tick == 3 else "SUCCEEDED")
+        assert not begun.delays or max(begun.delays) <= 13 * 60
+        watch.now = began + timedelta(minutes=15)
+    assert all(len(set(delays)) == 1 for delays in places.values())
+    assert max(map(len, places.values())) > 3
+    assert 15 * 60 <= oldest <= 30 * 60
+
+
+async def test_a_person_waits_for_no_tool_s_place(store: SqliteStore, process: Process) -> None:
+    await some_tools(store, 120)
+    await process.refresh()
+    begun = await process.cache.refresh.begin()
+    assert (begun.delays, len(begun.messages)) == ([0, 0, 0], 3)
 
 
 async def test_a_message_of_a_run_that_is_gone_does_nothing(store: SqliteStore, process: Process) -> None:
@@ -156,7 +196,7 @@ async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, pr
     await store.upsert(MENTIONS.name, {**spoilt, "polarity": "high"})
     broken = {"id": f"{tools[2].tool_id}:generation", "tool_id": tools[2].tool_id, "generation": "high"}
     await store.upsert(SENTIMENT_CACHE.name, broken)
-    await process.cache.refresh.tick()
+    await process.refresh()
     (run,) = await _runs(store)
     assert (run.status, run.progress) == ("PARTIAL", 2)
     reasons = dict(error.split(": ", 1) for error in run.errors)
@@ -183,9 +223,10 @@ async def test_tools_that_have_no_turn_before_the_deadline_are_announced_again(
     watch.advance(minutes=5)
     await process.analyse(dirty.tool_id, "article", Judgement(NOW - timedelta(hours=2), "positive"))
     again = RefreshMessage((dirty.tool_id,))
-    for is_run in (False, True):
+    (of_run,) = (await process.cache.refresh.begin()).messages
+    for message in (again, RefreshMessage.from_message(of_run)):
         with deadline.within(0.0):
-            await (process.cache.refresh.tick() if is_run else process.cache.refresh.work(again))
+            await process.cache.refresh.work(message)
         assert queues.sent.pop(REFRESH_TOOLS, []) == [again.to_message()]
     run = (await _runs(store))[-1]
     assert (run.status, run.progress, run.errors) == ("PARTIAL", 1, (f"{dirty.tool_id}: {LATE}",))
@@ -199,7 +240,7 @@ async def test_tools_that_have_no_turn_before_the_deadline_are_announced_again(
 async def test_two_deliveries_of_a_batch_at_once_count_once(store: SqliteStore, watch: Watch, process: Process) -> None:
     await some_tools(store, 60)
     for seed in range(3):
-        begun = await process.cache.refresh.tick()
+        begun = await process.cache.refresh.begin()
         messages = [RefreshMessage.from_message(message) for message in (*begun.messages, begun.messages[0])]
         workers = [Process(hesitant(store, seed * 3 + number), watch) for number in range(3)]
         await asyncio.gather(

@@ -89,6 +89,7 @@ async def test_one_trace_goes_from_a_timer_through_the_queues_to_the_cache_and_a
             await printed_by(host, "Executed 'Functions.refresh_tools'", times=refreshes + 1)
             for name in ("refresh_sentiment_cache", "clean_up"):
                 await post(session, f"/admin/functions/{name}?wait=1", {})
+                await nothing_waits(session)
             paths = {"tools/Moorlight/sentiment": 200, "tools/none/sentiment": 404, "feeds": 200, "health": 200}
             for path, status in paths.items():
                 async with session.get(f"/api/v1/{path}") as answer:

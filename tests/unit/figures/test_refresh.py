@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from models.cache import FRESH_FOR
+from models.cache import FRESH_FOR, PERIODS
 from models.run import Attempt
 from services.figures.metadata import LONGEST_REASON
 from services.figures.refresh import (
+    LATE_BY,
     OVERDUE,
     REWRITTEN_AT,
+    TOOLS_AT_ONCE,
     can_stay,
     done_batches,
+    may_wait,
+    paced,
+    place_of,
     reason_of,
     summary,
 )
+from services.mentions.due import MAX_TOOLS
 from services.ports import Document
 from services.topology import REFRESH_SENTIMENT_CACHE
 from tests.documents import attempt, cache_entry, run
@@ -54,6 +61,41 @@ def test_an_entry_of_an_older_window_with_the_same_figures_can_stay() -> None:
 )
 def test_an_entry_with_other_figures_or_of_other_counts_does_not(changes: dict[str, Any]) -> None:
     assert not can_stay(_entry(**changes), _entry())
+
+
+@pytest.mark.parametrize("number", [1, 50, 200, 3000, 100_000])
+def test_the_batches_of_a_run_are_spread_over_most_of_the_time_to_the_next_tick(number: int) -> None:
+    tools = [f"tool-{each}" for each in range(number)]
+    batches = list(paced(tools))
+    delays = [delay for delay, _ in batches]
+    assert sorted(each for _, some in batches for each in some) == sorted(tools)
+    assert max(len(some) for _, some in batches) <= (TOOLS_AT_ONCE if number < 3000 else MAX_TOOLS)
+    assert delays[0] >= 30
+    assert timedelta(seconds=delays[-1]) < REFRESH_SENTIMENT_CACHE.every - LATE_BY
+    if number < 100_000:
+        assert len(delays) == len(set(delays)), "a second does one batch"
+    if number >= 200:
+        assert max(later - earlier for earlier, later in pairwise(delays)) <= 30
+
+
+def test_a_tool_keeps_its_place_whatever_other_tools_there_are() -> None:
+    assert [place_of(each) for each in ("Moorlight", "Quorvia", "Widget")] == [330, 30, 240]
+    few = {each: delay for delay, some in paced(["Moorlight", "Quorvia"]) for each in some}
+    many = {each: delay for delay, some in paced(["Moorlight", *map(str, range(99)), "Quorvia"]) for each in some}
+    assert few == {"Quorvia": 30, "Moorlight": 330}
+    assert all(0 <= many[each] - delay < 30 for each, delay in few.items())
+
+
+def test_a_tool_waits_for_its_place_only_if_none_of_its_entries_is_missing_or_becomes_stale() -> None:
+    def entries(age: timedelta, periods: int = len(PERIODS)) -> list[Document]:
+        written = int((NOW - age).timestamp())
+        return [_entry(tool_id="Moorlight", period=each, last_updated_ts=written) for each in [*PERIODS][:periods]]
+
+    waits = FRESH_FOR - LATE_BY - timedelta(seconds=place_of("Moorlight"))
+    assert may_wait(entries(waits), NOW) == {"Moorlight"}
+    assert may_wait(entries(waits + timedelta(seconds=1)), NOW) == set()
+    assert may_wait([*entries(waits, 3), *entries(FRESH_FOR)[3:]], NOW) == set()
+    assert may_wait(entries(waits, 3), NOW) == set()
 
 
 def batch(name: str, number: int = 1, status: str = "SUCCEEDED", **fields: Any) -> Attempt:

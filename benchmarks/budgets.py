@@ -55,8 +55,8 @@ _WORDINGS = (
     "today yesterday overnight again",
 )
 _MISS, _HIT_IN_MEMORY = "GET sentiment, a miss", "GET sentiment, a hit in memory"
+# Within two seconds of another one: what names stand for and what figures lack is known.
 _NEXT_HIT = "GET sentiment, the next hit in the store"
-"""Within two seconds of another one: what names stand for and what figures lack is known."""
 _READS = {
     _MISS: ("get_tool_sentiment", "period=DAY_30"),
     "GET sentiment, a hit in the store": ("get_tool_sentiment", "period=DAY_30"),

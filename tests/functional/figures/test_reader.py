@@ -6,22 +6,19 @@ import asyncio
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
+from benchmarks.scale.counting import CountingStore as RequestsOf
 from models.cache import PERIODS, Period, SentimentCacheEntry
-from models.timeline import WindowTables
 from models.tool import Tool
 from services.figures.metadata import summed
 from services.figures.reader import Aggregate
-from services.ports import Store
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import REFRESH_TOOLS
 from tests.builders import MemoryQueues, Watch
 from tests.functional.articles.counting import CountingStore
-from tests.functional.articles.dying import DyingStore
 from tests.functional.figures.world import NOW, Judgement, Meanwhile, Process, a_tool, check_entry, stored_entry
 
 TOOL = a_tool(0, NOW - timedelta(days=40), aliases=("C#",))
@@ -243,43 +240,17 @@ async def test_of_many_tools_none_is_served_whose_generation_was_raised_meanwhil
     await process.close()
 
 
-class Listening(DyingStore):
-    """Notes which documents are read, and which containers are asked."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self.asked: list[object] = []
-
-    async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
-        if name == "read_many":
-            self.asked += [(arguments[0], each) for _, each in arguments[1]]
-        else:
-            self.asked.append((arguments[0], name))
-        return await super()._do(name, *arguments, **options)
-
-
 async def test_once_names_and_completeness_are_known_a_hit_reads_the_entry_and_its_generation(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
-    listening = Listening(store)
-    process = Process(listening, watch, memory_seconds=2.0)
-    for number in (0, 1):
-        await store.upsert(CATALOG.name, a_tool(number, NOW - timedelta(days=40)).to_document())
-    tools = [a_tool(number, NOW).tool_id for number in (0, 1)]
-    await process.cache.refresh.refresh_tools(tools)
-    first = await process.cache.reader.read(tools[0], "DAY_7")
-    assert first.completeness.complete
-    listening.asked.clear()
-    asked: list[tuple[str, Period]] = [(tools[0], "HOUR_24"), (tools[1], "DAY_7")]
-    for tool_id, period in asked:
-        read = await process.cache.reader.read(tool_id, period)
-        assert (read.state, read.completeness.complete) == ("HIT", True)
-    assert listening.asked == [
-        *((SENTIMENT_CACHE.name, f"{tools[0]}:{name}") for name in ("HOUR_24", "generation")),
-        (CATALOG.name, "read"),  # the name of the other tool
-        *((SENTIMENT_CACHE.name, f"{tools[1]}:{name}") for name in ("DAY_7", "generation")),
-        (CATALOG.name, WindowTables.ID),
-    ]
+    counting = RequestsOf(store)
+    process = Process(counting, watch, memory_seconds=2.0)
+    await process.cache.refresh.refresh_tools([tool.tool_id])
+    await process.cache.reader.read(tool.tool_id, "DAY_7")
+    counting.operations.clear()
+    read = await process.cache.reader.read(tool.tool_id, "HOUR_24")
+    assert (read.state, read.completeness.complete) == ("HIT", True)
+    assert [(each.kind, each.container) for each in counting.operations] == [("read", SENTIMENT_CACHE.name)] * 2
     await process.close()
 
 

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from models.errors import InvalidInput, WrongSettings
+from models.errors import InvalidInput
 from models.request import Request
-from services.parse.yaml_lists import read_entries
+from services.parse.yaml_lists import load_entries
 
 FILE = Path(__file__).resolve().parents[2] / "config" / "extraction.yaml"
 MIN_CHARACTERS = 250
@@ -84,10 +84,4 @@ class Profiles:
 
 def load(file: Path = FILE) -> Profiles:
     """The profiles of the file; none if there is no file. Raises WrongSettings, which names the field and the rule."""
-    try:
-        entries = read_entries(file.read_bytes(), "profiles", ", ".join(Profile.model_fields))
-        return Profiles([Profile.checked(each.fields) for each in entries])
-    except FileNotFoundError:
-        return Profiles()
-    except InvalidInput as error:
-        raise WrongSettings(f"config/{file.name}: {error}") from None
+    return load_entries(file, "profiles", Profile, lambda found: Profiles([Profile.checked(each) for each in found]))

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-
-from models.errors import InvalidInput, WrongSettings
+from models.errors import InvalidInput
 from models.feed import HASH_LENGTH, UNCONDITIONAL, Feed, feed_id_of
 from models.resources.feeds import LONGEST_URL, NOT_IDS, FeedChange, FeedResource, NewFeed, Preset
 from models.values import is_web_url
@@ -25,7 +23,7 @@ from services.feeds.verdicts import judged
 from services.fetch import addresses
 from services.parse.news_apis import NEWS_APIS
 from services.parse.urls import normalize_url, without_feed_scheme
-from services.parse.yaml_lists import read_entries
+from services.parse.yaml_lists import load_entries
 
 RESERVED_IDS = (*(api.name for api in NEWS_APIS), *NOT_IDS)
 DISABLED_BY_HAND = "disabled by an administrator"
@@ -175,10 +173,4 @@ class Presets:
 
 def load_presets(file: Path = PRESETS_FILE) -> Presets:
     """The presets of the file; none if there is no file. Raises WrongSettings, which names the field and the rule."""
-    try:
-        entries = read_entries(file.read_bytes(), "presets", ", ".join(Preset.model_fields))
-        return Presets([Preset.model_validate(each.fields) for each in entries])
-    except FileNotFoundError:
-        return Presets()
-    except (InvalidInput, ValidationError) as error:
-        raise WrongSettings(f"config/{file.name}: {error}") from None
+    return load_entries(file, "presets", Preset, lambda found: Presets([Preset.model_validate(each) for each in found]))

@@ -252,14 +252,9 @@ class Analysis:
         def is_wanted(document: Document) -> bool:
             if ANALYSIS_STAGE.due_at(document) is None or document.get("deleted_at") is not None:
                 return False
-            if alone:
-                return True
-            if not ANALYSIS_STAGE.is_due(document, now):
-                return False
-            if ANALYSIS_STAGE.has_killed(document):
-                kill.append(document["source_id"])
-                return False
-            return True
+            wanted, killing = ANALYSIS_STAGE.turns([document], now, alone=alone)
+            kill.extend(killing)
+            return bool(wanted)
 
         report = await self.writer.write(source_ids, is_wanted=is_wanted)
         self.on_analyzed(report.due_since)

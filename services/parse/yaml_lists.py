@@ -1,13 +1,18 @@
-"""Lists in YAML, such as those in config/: the entries under one key, each with its line. Pure."""
+"""Lists in YAML, such as those in config/: the entries under one key, each with its line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
-from models.errors import InvalidInput
+from pydantic import BaseModel, ValidationError
+
+from models.errors import InvalidInput, WrongSettings
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +49,15 @@ def read_entries(document: bytes, key: str, fields: str) -> list[Entry]:
         Entry(node.start_mark.line + 1, {str(field): value for field, value in each.items()})
         for node, each in zip(nodes, entries, strict=True)
     ]
+
+
+def load_entries(file: Path, key: str, model: type[BaseModel], collect: Callable[[list[Mapping[str, Any]]], T]) -> T:
+    """What `collect` makes of the entries of a file in config/, which are of this model; of none if there is no file.
+    Raises WrongSettings, which names the field and the rule."""
+    try:
+        entries = read_entries(file.read_bytes(), key, ", ".join(model.model_fields))
+        return collect([each.fields for each in entries])
+    except FileNotFoundError:
+        return collect([])
+    except (InvalidInput, ValidationError) as error:
+        raise WrongSettings(f"config/{file.name}: {error}") from None

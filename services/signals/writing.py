@@ -21,9 +21,9 @@ from models.timeline import Timeline
 from models.values import Day, format_time, hour_key, hour_start
 from services.figures.breadth import publisher_of
 from services.mentions.due import SIGNALS_STAGE, mark_signals_due
-from services.ports import Clock, Create, Document, Query, Replace, Store, Where, listed_documents, query_all, readable
+from services.ports import Clock, Document, Query, Store, Where, listed_documents, query_all, readable
 from services.signals.rules import FIRST_IN_DAYS, Report, ToolStory, decide, is_about
-from services.store.change import until_unchanged
+from services.store.change import until_unchanged, write_of
 from services.store.containers import CATALOG, MENTIONS, SIGNALS, STORIES
 from services.stories.members import count_story, day_of_time, topics_of_story
 from services.stories.pins import members_of
@@ -52,9 +52,8 @@ class SignalWriter:
         """Decides the signals of the stories that are due."""
         keys = [(day_of(each), due_id(each)) for each in event_ids]
         marks, now = await self._store.read_many(STORIES.name, keys), self._clock()
-        due = [each for each in marks if each is not None and (alone or SIGNALS_STAGE.is_due(each, now))]
-        kill = [] if alone else [each["event_id"] for each in due if SIGNALS_STAGE.has_killed(each)]
-        wanted = [each["event_id"] for each in due if each["event_id"] not in kill]
+        due, kill = SIGNALS_STAGE.turns(marks, now, alone=alone)
+        wanted = [each["event_id"] for each in due]
         failed: dict[str, str] = {}
 
         async def one(event_id: str) -> int:
@@ -83,7 +82,7 @@ class SignalWriter:
         members = listed_documents(documents, StoryMember.from_document, "source_id").items
         await count_story(self._store, event_id, members, now)
         changes = [] if day_of(event_id) < day_of_time(now - SETTLED) else await self._changes(event_id, documents, now)
-        outcomes = await self._store.batch_many(SIGNALS.name, [(each.tool_id, [_operation(each)]) for each in changes])
+        outcomes = await self._store.batch_many(SIGNALS.name, [(each.tool_id, [write_of(each)]) for each in changes])
         if not all(isinstance(each, list) for each in outcomes):
             raise ChangedMeanwhile(f"another worker has written signals of {event_id}")
         is_last = mark is not None and await self._store.delete(STORIES.name, mark["day"], mark["id"], mark["_etag"])
@@ -152,11 +151,6 @@ class SignalWriter:
                 query = Query(where, partition=story.tool_id)
                 found |= {each["event_id"] for each in await query_all(self._store, SIGNALS.name, query)}
         return found
-
-
-def _operation(signal: Signal) -> Create | Replace:
-    document = signal.to_document()
-    return Create(document) if signal.stored_etag is None else Replace(document, signal.stored_etag)
 
 
 def _earlier(story: ToolStory, topic: Topic) -> Query:

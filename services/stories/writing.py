@@ -147,12 +147,8 @@ class Grouping:
     async def _work(self, lease: Lease, source_ids: Sequence[str], *, alone: bool) -> Worked:
         if not await lease.hold():
             raise Unavailable("another worker groups articles", retry_after=BUSY_SECONDS)
-        stage = self._announcer.stage
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        now = self._clock()
-        due = [each for each in found if each is not None and (alone or stage.is_due(each, now))]
-        kill = [] if alone else [each["source_id"] for each in due if stage.has_killed(each)]
-        wanted = [each for each in due if each["source_id"] not in kill]
+        wanted, kill = self._announcer.stage.turns(found, self._clock(), alone=alone)
         if not wanted:
             return Worked(kill=kill)
         grouped = await self.group(wanted)

@@ -9,7 +9,7 @@ whatever happens to messages: these only wake workers up.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -139,6 +139,15 @@ class Stage:
             return False
         has_failed = self.tries is None or bool(document.get(self.tries.count))
         return not has_failed or is_over(due_at, now, self.furthest)
+
+    def turns(
+        self, documents: Iterable[Document | None], now: datetime, *, alone: bool
+    ) -> tuple[list[Document], list[str]]:
+        """The items to work on, and the keys of those that are to be worked on alone first. An item that is worked on
+        alone counts as due."""
+        due = [each for each in documents if each is not None and (alone or self.is_due(each, now))]
+        kill = [] if alone else [each[self.key] for each in due if self.has_killed(each)]
+        return [each for each in due if each[self.key] not in kill], kill
 
     def has_killed(self, document: Document) -> bool:
         """Whether the last worker that worked on this item alone has died."""

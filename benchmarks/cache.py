@@ -426,7 +426,7 @@ async def misses(scale: float) -> None:
             "refresh, nothing new": lambda: cache.refresh.refresh_tools([tool.tool_id]),
             "hour marked dirty": lambda: mark_dirty(cast("Store", measured), {tool.tool_id: [NOW]}, NOW),
             "refresh, one dirty hour": lambda: cache.refresh.refresh_tools([tool.tool_id]),
-            "hits flushed": cache.counters.flush,
+            "hits flushed": cache.counters.writer.flush,
         }
         measured.weigh = True
         for name, step in steps.items():

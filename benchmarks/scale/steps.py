@@ -351,10 +351,10 @@ async def _reads(bench: Bench, tool: Tool) -> None:
         await figures.reader.read(tool.primary_name, "HOUR_24")
     with bench.step("read an aggregate: from memory"):
         await figures.reader.read(tool.primary_name, "HOUR_24")
-    await figures.counters.flush()
+    await figures.counters.writer.flush()
     await figures.reader.read(tool.primary_name, "HOUR_24")
     with bench.step("add what was counted"):
-        await figures.counters.flush()
+        await figures.counters.writer.flush()
     await figures.generations.raise_(tool.tool_id)
     with bench.step("read an aggregate: computed"):
         await figures.reader.read(tool.primary_name, "HOUR_24")

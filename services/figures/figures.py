@@ -58,4 +58,4 @@ class Figures:
         self.evidence = Evidence(store)
 
     async def close(self) -> None:
-        await self.counters.close()
+        await self.counters.writer.close()

@@ -82,10 +82,6 @@ class Counters:
             self.errors(1)
             raise
 
-    async def flush(self) -> None:
-        """Raises Unavailable, and keeps the counts, if they cannot be stored."""
-        await self.writer.flush()
-
     async def hours(self) -> list[CacheCounters]:
         """What all processes have flushed in the current clock hour and the 23 before it, the oldest first. An hour
         whose document cannot be read counts as 0."""
@@ -94,9 +90,6 @@ class Counters:
         stored = await self._store.read_many(SENTIMENT_CACHE.name, [(seed.partition, seed.id) for seed in seeds])
         of_hours = zip(seeds, stored, strict=True)
         return [readable(document, CacheCounters.from_document) or seed for seed, document in of_hours]
-
-    async def close(self) -> None:
-        await self.writer.close()
 
     def _count(self, kind: Literal["hits", "misses", "errors"], number: int = 1) -> None:
         now = self._clock()
@@ -124,7 +117,7 @@ def summed(hours: Sequence[CacheCounters]) -> dict[str, Any]:
 async def refresh_ended(store: Store, counters: Counters, run: JobRun, batches: Sequence[Attempt]) -> None:
     """`run` has ended. `batches` are the attempts that succeeded, one for each batch. The times are those of the last:
     the run itself may only be closed by the next tick."""
-    await counters.flush()
+    await counters.writer.flush()
     ended_ms = max((batch.ended_ms or 0 for batch in batches), default=run.ended_ms or 0)
     ended = datetime.fromtimestamp(ended_ms / 1000, UTC)
     failed = dict(error.split(": ", 1) for batch in batches for error in batch.errors)

@@ -172,8 +172,7 @@ class Corrections:
     ) -> Listed[CorrectionResource]:
         """One page of the tool's corrections by id; with `state`, it may be shorter than `limit`."""
         query = Query(_IS_CORRECTION, partition=tool.tool_id, limit=limit, after=after)
-        page = await self.store.query(CATALOG.name, query)
-        found = listed(page, Correction.from_document, "id")
+        found = await self._listed(query)
         shown = await self.shown(tool, found.items, view)
         return Listed([each for each in shown if state in (None, each.state)], found.next, found.unreadable)
 
@@ -187,10 +186,7 @@ class Corrections:
 
     async def labels(self, limit: int, after: str | None) -> Listed[dict[str, Any]]:
         """One page of labelled data: what people said of mentions, by tool. It may be shorter than `limit`."""
-        page = await self.store.query(
-            CATALOG.name, Query((Where("entity_type", "eq", "Correction"),), limit=limit, after=after)
-        )
-        found = listed(page, Correction.from_document, "id")
+        found = await self._listed(Query((Where("entity_type", "eq", "Correction"),), limit=limit, after=after))
         lines = [line for each in found.items if (line := labelled(each)) is not None]
         return Listed(lines, found.next, found.unreadable)
 
@@ -218,8 +214,10 @@ class Corrections:
 
     async def of_merged(self, tool_id: str) -> list[Correction]:
         """Some corrections that a tool still has. Those that cannot be read stay with it."""
-        page = await self.store.query(CATALOG.name, Query(_IS_CORRECTION, partition=tool_id))
-        return listed(page, Correction.from_document, "id").items[:CARRIED_AT_ONCE]
+        return (await self._listed(Query(_IS_CORRECTION, partition=tool_id))).items[:CARRIED_AT_ONCE]
+
+    async def _listed(self, query: Query) -> Listed[Correction]:
+        return listed(await self.store.query(CATALOG.name, query), Correction.from_document, "id")
 
     async def carry(self, corrections: Sequence[Correction], target_id: str) -> None:
         """Writes the corrections of a merged tool as corrections of the target, or of the tool that it was merged into

@@ -65,7 +65,7 @@ class CacheHealth:
         of now."""
         now = self.clock()
         self.started = min(self.started, now)
-        await self.counters.flush()
+        await self.counters.writer.flush()
         hours = await self.counters.hours()
         counted = summed(hours)
         metadata, last = await last_refreshes(self.store)

@@ -64,14 +64,11 @@ class World:
 
         async def paint(keys: Sequence[str], *, alone: bool) -> Worked:
             found = await store.read_many(STORIES.name, [TOYS.tries.address(key) for key in keys])  # type: ignore[union-attr]
-            due = [each for each in found if each and (alone or TOYS.is_due(each, self.clock()))]
-            kill = [each["toy"] for each in due if TOYS.has_killed(each) and not alone]
+            due, kill = TOYS.turns(found, self.clock(), alone=alone)
             if self.down:
                 raise Unavailable("the paint shop does not answer")
             done, failed = 0, {}
             for each in due:
-                if each["toy"] in kill:
-                    continue
                 if each["toy"] in self.deadly:
                     raise Crash
                 if each["toy"] in self.broken:

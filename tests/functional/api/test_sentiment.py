@@ -269,7 +269,7 @@ async def test_cache_health_lists_its_figures_and_the_stale_and_missing_entries(
 async def test_metrics_are_prometheus_text_of_stored_counters(watched: Container) -> None:
     for _ in range(3):
         await call("get_tool_sentiment", tool=TOOL.tool_id)
-    await watched.figures.counters.flush()
+    await watched.figures.counters.writer.flush()
     answer = await call("get_metrics")
     assert (answer.status, answer.mimetype) == (200, "text/plain; version=0.0.4")
     lines = answer.body.decode().splitlines()

@@ -19,17 +19,17 @@ async def test_counts_are_of_the_present_hour_and_the_23_before_it(store: Sqlite
     counters.read("MISS", 0.2)
     counters.errors(3)
     counters.errors(0)
-    await counters.flush()
+    await counters.writer.flush()
     watch.advance(hours=1)
     counters.read("HIT", 0.001)
-    await counters.flush()
+    await counters.writer.flush()
     hours = await counters.hours()
     assert len(hours) == 24
     assert (hours[-2].hour, hours[-2].hits, hours[-2].misses, hours[-2].errors) == ("2026022120", 2, 1, 3)
     assert summed(await counters.hours()) == {"cache_hits_24h": 3, "cache_misses_24h": 1, "error_count_24h": 3}
     watch.advance(hours=23)
     assert summed(await counters.hours()) == {"cache_hits_24h": 1, "cache_misses_24h": 0, "error_count_24h": 0}
-    await counters.close()
+    await counters.writer.close()
 
 
 async def test_a_read_that_fails_is_an_error_but_a_wrong_request_is_none(store: SqliteStore, watch: Watch) -> None:
@@ -40,17 +40,17 @@ async def test_a_read_that_fails_is_an_error_but_a_wrong_request_is_none(store: 
     for wrong in (NotFound("tool"), InvalidInput("hours", "one of 1, 24")):
         with pytest.raises(type(wrong)), counters.failures():
             raise wrong
-    await counters.flush()
+    await counters.writer.flush()
     assert summed(await counters.hours()) == {"cache_hits_24h": 0, "cache_misses_24h": 0, "error_count_24h": 3}
-    await counters.close()
+    await counters.writer.close()
 
 
 async def test_a_flush_of_nothing_needs_no_operation(store: SqliteStore, watch: Watch) -> None:
     counting = CountingStore(store)
     counters = Counters(counting, watch)
-    await counters.flush()
+    await counters.writer.flush()
     assert counting.operations == 0, "a worker that only ticks writes nothing"
     counters.read("HIT", 0.001)
-    await counters.flush()
+    await counters.writer.flush()
     assert counting.writes == 2, "the counters of the hour, and the totals"
-    await counters.close()
+    await counters.writer.close()

@@ -162,7 +162,7 @@ async def test_many_tools_are_read_at_once_and_missing_entries_computed(
     await process.cache.refresh.refresh_tools([tool.tool_id])
     served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
     assert [(each.state, each.name) for each in served] == [("HIT", "tool 0"), ("MISS", "tool 1")]
-    await process.cache.counters.flush()
+    await process.cache.counters.writer.flush()
     counted = summed(await process.cache.counters.hours())
     assert (counted["cache_hits_24h"], counted["cache_misses_24h"]) == (1, 1)
 

@@ -205,7 +205,7 @@ async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, pr
     assert await store.read(SENTIMENT_CACHE.name, "metadata", "metadata") is None, "no refresh has succeeded yet"
     last = await _last(store)
     assert (last.status, last.failed_tools, last.failed_tools_count) == ("PARTIAL", reasons, 2)
-    await process.cache.counters.flush()
+    await process.cache.counters.writer.flush()
     assert summed(await process.cache.counters.hours())["error_count_24h"] == 2
     assert (await _attempts(store, run.run_id))[0].tool_ids == (tools[0].tool_id, tools[3].tool_id)
     entry = await stored_entry(store, tools[3].tool_id, "HOUR_24")
@@ -293,7 +293,7 @@ async def test_a_batch_that_fails_as_a_whole_counts_as_an_error_of_each_of_its_t
         await failing.cache.refresh.refresh_tools([tool.tool_id for tool in tools])
     well = Process(store, watch)
     well.cache.counters.writer.register(failing.cache.counters._take)
-    await well.cache.counters.flush()
+    await well.cache.counters.writer.flush()
     assert summed(await well.cache.counters.hours())["error_count_24h"] == 3
     for each in (failing, well):
         await each.close()

@@ -37,7 +37,7 @@ def run(status: RunStatus = "SUCCEEDED", run_id: str = "run-1", ended: datetime 
 async def counters(store: SqliteStore) -> AsyncIterator[Counters]:
     counters = Counters(store, lambda: NOW)
     yield counters
-    await counters.close()
+    await counters.writer.close()
 
 
 async def metadata_in(store: SqliteStore) -> CacheMetadata:
@@ -118,7 +118,7 @@ async def test_a_read_counts_in_the_buckets_of_all_bounds_that_it_does_not_excee
 ) -> None:
     counters = Counters(store, lambda: NOW)
     counters.read("HIT", milliseconds / 1000)
-    await counters.close()
+    await counters.writer.close()
     totals = await existing(store, CATALOG.name, CacheTotals.PARTITION, CacheTotals.ID)
     assert [totals.get(f"within_{bound}_ms", 0) for bound in (1, 5, 25, 100)] == buckets
     assert totals["read_microseconds"] == int(milliseconds * 1000)

@@ -72,14 +72,17 @@ async def test_a_phrase_or_a_source_is_excluded_by_a_run_and_comes_back_by_anoth
     made = await correct("Quorvia", **body)
     assert made.status == 202
     assert (await carried_out(app, made))["status"] == "SUCCEEDED"
+    await app.mentions.analysis.handle([await store(app, 2, "Quorvia suffers again")])
     assert await figures("total_mentions") == [0]
+    (listed,) = (await call("list_corrections", tool="Quorvia")).json["items"]
+    assert listed["state"] == "active"
     tool = (await call("get_tool", tool="Quorvia")).json
     assert [*tool["excluded"], *tool["muted_sources"]] == [next(iter(body.values()))]
     name = made.json["correction_id"]
-    undone = await call("undo_correction", tool="Quorvia", correction_id=name, body={"author": "Ada"})
-    assert undone.status == 202
+    undone = await call("undo_correction", tool="Quorvia", correction_id=name, body={"author": "Grace"})
+    assert (undone.status, undone.json["undone_by"]) == (202, "Grace")
     assert (await carried_out(app, undone))["status"] == "SUCCEEDED"
-    assert await figures("total_mentions") == [1]
+    assert await figures("total_mentions") == [2]
     await correct("Quorvia", **body)
     removed = await call("change_tool", tool="Quorvia", body={"excluded": [], "muted_sources": []})
     assert removed.status == 202

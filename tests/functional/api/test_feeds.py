@@ -31,12 +31,6 @@ async def test_a_new_feed_is_201_with_the_feed_and_a_known_one_200_with_the_same
     assert (read.status, read.json) == (200, new.json)
 
 
-async def test_an_id_that_is_another_feeds_is_409(app: Container) -> None:
-    await add()
-    answer = await add(url="https://other.example/")
-    assert (answer.status, answer.mimetype) == (409, "application/problem+json")
-
-
 async def test_a_change_takes_the_posted_names_and_answers_with_the_feed(app: Container) -> None:
     await add()
     changed = await call("change_feed", body={"priority": 3, "enabled": False}, feed_id="example")

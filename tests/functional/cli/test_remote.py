@@ -271,7 +271,6 @@ async def test_csv_has_every_field_and_json_what_the_api_has(cli: Cli, tools: li
     assert row["name"] == tools[0]
     full = await cli.json("tools", "show", tools[0], "--full")
     assert set(full) > set(await cli.json("tools", "show", tools[0]))
-    await cli.run("tools", "list", "--csv", "--json", code=2)
 
 
 async def test_an_export_is_written_and_continued_where_it_was_interrupted(
@@ -294,5 +293,3 @@ async def test_an_export_is_written_and_continued_where_it_was_interrupted(
     await cli.run("export", str(table), "--layer", "mentions", "--format", "csv")
     count = len(list(csv.reader(io.StringIO(table.read_text(), newline="")))) - 1
     assert f"{count} records" in cli.said
-    await cli.run("export", str(tmp_path / "none" / "x"), code=1)
-    assert "must be a file in an existing folder" in cli.said

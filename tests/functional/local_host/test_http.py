@@ -59,12 +59,6 @@ async def test_a_request_reaches_its_function_as_the_real_host_passes_it_on(samp
     assert re.fullmatch(r"Executed 'Functions\.echo' \(Succeeded, \d+, \d+ ms\)", of_call[2]["message"])
 
 
-async def test_a_response_leaves_as_the_real_host_sends_it(sample: Sample) -> None:
-    async with sample.client.get("/api/v1/echo/7") as response:
-        assert (response.status, response.content_type) == (201, "application/json")
-        assert response.headers["X-Content-Type-Options"] == "nosniff"
-
-
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
@@ -81,9 +75,6 @@ async def test_a_response_leaves_as_the_real_host_sends_it(sample: Sample) -> No
         ("GET", "/api/v1/wrong/none", 500),
         ("GET", "/api/v1/wrong/raise", 500),
         ("GET", "/api/v1/wrong/exit", 500),
-        ("GET", "/api/v1/wrong/header", 500),
-        ("GET", "/api/v1/wrong/body", 500),
-        ("GET", "/api/v1/wrong/number", 500),
         ("GET", "/api/v1/wrong/name", 500),
         ("GET", "/api/v1/wrong/cookie", 500),
         ("GET", "/api/v1/wrong/status", 200),

@@ -6,15 +6,12 @@ import pytest
 
 from models.cache import CacheGeneration
 from models.errors import ChangedMeanwhile, Conflict, NotFound
-from models.request import SignedBody
-from models.resources.corrections import NewCorrectionBody
 from models.resources.tools import Precision
 from models.tool import Tool
 from services.ports import Query
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.catalog import tool_change
 from tests.builders import existing
-from tests.documents import feed
 from tests.functional.figures.world import Process
 from tests.functional.mentions.world import World
 
@@ -230,32 +227,6 @@ async def test_what_cannot_be_corrected_is_refused_with_a_reason(world: World, t
     await world.worker.catalog.change(tool.tool_id, tool_change({"status": "DEPRECATED"}))
     with pytest.raises(Conflict, match="ACTIVE"):
         await world.worker.correct(tool, one, "neutral")
-
-
-@pytest.mark.parametrize("form", [{"phrase": "Quorvia County"}, {"source": "tiingo"}])
-async def test_a_source_and_a_phrase_are_corrected_for_stored_and_later_articles_and_undone(
-    world: World, tool: Tool, form: dict[str, str]
-) -> None:
-    await world.store.upsert("feeds", feed(feed_id="tiingo").to_document())
-    headline = "Quorvia County is good"
-    await article(world, headline)
-    changed, made, run = await world.worker.correcting.make(
-        tool.tool_id, NewCorrectionBody.checked({**form, "author": "Ada"})
-    )
-    assert run is not None
-    assert changed.muted_sources + changed.excluded == tuple(form.values())
-    await world.run(run)
-    await article(world, headline, 2)
-    assert await world.mentions(tool) == {}
-    await world.is_counted(tool)
-    states = [each.state for each in (await world.worker.corrections.page(changed, None, 10, None)).items]
-    assert states == ["active"]
-    _, undone, run = await world.worker.correcting.undo(tool.tool_id, made.correction_id, SignedBody(author="Grace"))
-    assert run is not None
-    assert undone.undone_by == "Grace"
-    await world.run(run)
-    assert len(await world.mentions(tool)) == 2
-    await world.is_counted(tool)
 
 
 async def test_a_correction_that_cannot_be_read_fails_its_article_alone(world: World, tool: Tool) -> None:

@@ -34,8 +34,3 @@ QUARANTINED = {"validation_status": "QUARANTINED", "ttl_timestamp": None}
 def test_a_document_with_impossible_fields_is_refused(changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         document(**changes)
-
-
-def test_a_document_is_valid_once_it_is_acquired() -> None:
-    valid = document(validation_status="VALID", acquisition_status="ACQUIRED", sha256=SHA256)
-    assert valid.validation_status == "VALID"

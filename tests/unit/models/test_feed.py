@@ -43,12 +43,6 @@ def test_a_feed_may_be_disabled_or_a_news_api() -> None:
     assert feed(priority_score=0.1).priority_score == 0.1
 
 
-def test_a_feed_is_fetched_where_a_permanent_redirect_led() -> None:
-    assert feed(feed_url="https://example.com/1").fetch_url == "https://example.com/1"
-    moved = feed(feed_url="https://example.com/1", redirect_url="https://example.com/2")
-    assert moved.fetch_url == "https://example.com/2"
-
-
 def test_known_entries_are_stored_as_hashes_one_after_the_other() -> None:
     hashes = "1" * HASH_LENGTH + "2" * HASH_LENGTH
     seen = FeedSeen(created_at=NOW, feed_id="a", hashes=hashes)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from models.errors import InvalidTransition, UnreadableDocument, WrongSettings
+from models.errors import InvalidTransition, UnreadableDocument
 from models.feed import feed_id_of
 from models.run import attempt_id
 from models.stored import StoredDocument
@@ -53,8 +53,6 @@ BROKEN: list[tuple[str, Build, dict[str, Any], str]] = [
     ("a negative duration", cache_metadata, {"last_refresh_duration_ms": -1}, "greater than or equal to 0"),
     ("a dedup key that is no hash", article, {"dedup_key": "A" * 32}, "32 hexadecimal"),
     ("a naive time", article, {"timestamp": datetime(2026, 2, 21)}, "with its offset"),  # noqa: DTZ001
-    ("a time in seconds", article, {"timestamp": 1_771_704_000}, "with its offset"),
-    ("a day for a time", article, {"timestamp": "2026-02-21"}, "with its offset"),
     ("a source twice", article, {"sources": ("tiingo", "tiingo")}, "once"),
     ("a source without attribution", article, {"sources": ("tiingo", "finnhub")}, "once"),
     ("another one's reading", article, {"canonical": documents.reading(source="x")}, "one of the sources"),
@@ -227,7 +225,7 @@ def test_sources_are_in_the_order_in_which_they_came() -> None:
 def test_an_article_changes_its_status_only_as_allowed() -> None:
     analyzed = article().changed(LATER, status="analyzed", sentiment="positive", score=0.9)
     assert analyzed.changed(LATER, status="analyzed", score=0.8).score == 0.8
-    with pytest.raises(InvalidTransition, match="analyzed cannot become pending"):
+    with pytest.raises(InvalidTransition, match=r"^article status: analyzed cannot become pending$"):
         analyzed.changed(LATER, status="pending")
 
 
@@ -262,18 +260,6 @@ def test_a_quarantined_document_does_not_expire_before_it_was_reviewed() -> None
 
 def test_an_article_without_a_headline_has_its_url_in_the_key() -> None:
     assert article(normalized_headline="", url_in_key=True).url_in_key
-
-
-def test_wrong_settings_name_each_problem() -> None:
-    error = WrongSettings("A must be set", "B must be true or false")
-    assert error.problems == ("A must be set", "B must be true or false")
-    assert str(error) == "the settings of this app are wrong: A must be set; B must be true or false"
-
-
-def test_an_invalid_transition_names_the_machine_and_both_states() -> None:
-    error = InvalidTransition("run", "FAILED", "RUNNING")
-    assert (error.machine, error.current, error.wanted) == ("run", "FAILED", "RUNNING")
-    assert str(error) == "run: FAILED cannot become RUNNING"
 
 
 def test_the_version_is_that_of_the_project() -> None:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from models.article import Article, Observation, SourceAttribution
+from models.article import Article, Observation
 from models.cache import CacheMetadata, SentimentCacheEntry
 from models.document import DocumentProduct, FileObject
 from models.feed import Feed, hour_multiplier
@@ -75,10 +75,6 @@ def test_what_follows_from_the_entries_of_the_cache() -> None:
     assert metadata.tools_refreshed_count == 2
 
 
-def test_an_article_has_the_attribution_of_each_source() -> None:
-    assert isinstance(loaded("article_with_two_sources").source_attribution["finnhub"], SourceAttribution)
-
-
 def test_an_ingestion_batch_is_a_run_with_collision_metrics() -> None:
     batch = loaded("ingestion_batch")
     assert (batch.run_id, format_time(batch.ended_at)) == ("b1", "2025-12-21T14:28:02Z")
@@ -105,10 +101,6 @@ def test_a_feed_has_its_schedule_and_statistics(priority: float) -> None:
     again = Feed.from_document(feed.to_document() | {"hourly_distribution": []})
     assert hour_multiplier(feed.hourly_distribution, 23) == 2.0
     assert hour_multiplier(again.hourly_distribution, 0) == 1.0
-
-
-def test_a_tool_is_stored_under_its_id() -> None:
-    assert loaded("tool").partition == TOOL_ID
 
 
 def test_a_document_keeps_its_product_id_and_does_not_expire_in_quarantine() -> None:

@@ -25,13 +25,6 @@ def test_a_default_lifetime_is_not_given_to_a_stored_document_that_has_none() ->
     assert type(documents.quarantined()).from_document(stored).ttl_timestamp is None
 
 
-def test_fields_of_the_store_are_not_fields_of_the_document() -> None:
-    stored = tool().to_document()
-    read = type(tool()).from_document({**stored, "_etag": "7", "_ts": 1, "_rid": "x", "ttl": 60})
-    assert read.stored_etag == "7"
-    assert read.to_document() == stored
-
-
 def test_fields_of_a_later_version_are_kept_and_written_back() -> None:
     stored = tool().to_document() | {"schema_version": "2", "colour": {"hue": None}}
     assert type(tool()).from_document(stored).changed(LATER).to_document() == stored | {

@@ -26,8 +26,3 @@ OTHER = "00000000-0000-4000-8000-000000000000"
 def test_a_tool_with_impossible_fields_is_refused(changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         tool(**changes)
-
-
-def test_a_tool_is_merged_into_another_one() -> None:
-    assert tool(merging_into=OTHER).merging_into == OTHER
-    assert tool(status="MERGED", merged_into=OTHER).merged_into == OTHER

@@ -143,8 +143,7 @@ async def mark_dirty(store: Store, moments: Mapping[str, Iterable[datetime]], no
     for tool_id in sorted(moments):
         hours = {hour_key(moment): moment for moment in moments[tool_id]}
         writes = [Upsert(DirtyHour.of(tool_id, hours[hour], now).to_document()) for hour in sorted(hours)]
-        starts = range(0, len(writes), DIRTY_HOURS_AT_ONCE)
-        batches += [(tool_id, writes[start : start + DIRTY_HOURS_AT_ONCE]) for start in starts]
+        batches += [(tool_id, some) for some in parts_of(writes, DIRTY_HOURS_AT_ONCE)]
     await store.batch_many(CATALOG.name, batches)
 
 

@@ -46,6 +46,7 @@ from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.counting import CountWriter
 from services.work.announcing import Announcer
 from services.work.handling import Worked
+from services.work.stage import parts_of
 
 MENTIONS_AT_ONCE = 25
 """Mentions in one batch: so many are far below the limit of two megabytes."""
@@ -164,11 +165,7 @@ class MentionWriter:
         for each in analyses:
             for mention in each.changes:
                 by_tool.setdefault(mention.tool_id, []).append(mention)
-        portions = [
-            (tool_id, mentions[start : start + MENTIONS_AT_ONCE])
-            for tool_id, mentions in by_tool.items()
-            for start in range(0, len(mentions), MENTIONS_AT_ONCE)
-        ]
+        portions = [(tool_id, some) for tool_id, each in by_tool.items() for some in parts_of(each, MENTIONS_AT_ONCE)]
         lost: set[str] = set()
         for (_, portion), written in zip(portions, await self._written(MENTIONS.name, portions), strict=True):
             if written is None:

@@ -49,6 +49,7 @@ from services.stories.pins import members_of, read_constraints
 from services.stories.stage import DELAY_SECONDS, GroupingAnnouncer
 from services.work.handling import Handled, Handler, Worked
 from services.work.rules import reason_of
+from services.work.stage import parts_of
 
 PORTION = 100
 MAX_LISTED = 1000
@@ -299,8 +300,7 @@ class Grouping:
         batches: list[tuple[str, list[Operation]]] = []
         names: list[list[str]] = []
         for partition, writes in by_partition.items():
-            for start in range(0, len(writes), WRITES_AT_ONCE):
-                some = writes[start : start + WRITES_AT_ONCE]
+            for some in parts_of(writes, WRITES_AT_ONCE):
                 batches.append((partition, [operation for _, operation in some]))
                 names.append([name for name, _ in some])
         outcomes = await self._store.batch_many(container, batches) if batches else []

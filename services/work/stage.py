@@ -12,12 +12,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from models.errors import InvalidInput
 from models.run import WORKER_DIED
 from models.values import format_time, is_over, parse_time
 from services.ports import Document, Where
+
+T = TypeVar("T")
 
 MAX_TRIES = 5
 FIRST_WAIT = timedelta(seconds=30)
@@ -30,9 +32,9 @@ def message_of(fields: Mapping[str, Any]) -> str:
     return json.dumps(fields, separators=(",", ":"))
 
 
-def parts_of(keys: Sequence[str], most: int) -> list[list[str]]:
-    """The keys in parts of at most `most`: one part for each message."""
-    return [list(keys[start : start + most]) for start in range(0, len(keys), most)]
+def parts_of(items: Sequence[T], most: int) -> list[list[T]]:
+    """The items in parts of at most `most`, such as the keys that one message names."""
+    return [list(items[start : start + most]) for start in range(0, len(items), most)]
 
 
 def fields_of(text: str, *names: str) -> dict[str, Any]:

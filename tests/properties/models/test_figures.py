@@ -53,11 +53,6 @@ def test_a_tally_does_not_depend_on_the_order_of_arrivals(
     assert abs(tally.polarity_millionths) <= tally.total * MILLIONTHS
 
 
-@given(st.lists(NEUTRAL | UNSCORED, max_size=30))
-def test_the_average_of_neutral_and_unscored_mentions_is_exactly_0(mentions: list[tuple[Any, Any]]) -> None:
-    assert tallied(mentions).average_sentiment == 0
-
-
 @given(st.text())
 @example("İSTANBUL “Yeni” ürün — ½ TL!")
 @example("ΑΣ. ΟΔΟΣ")

@@ -8,7 +8,6 @@ import pytest
 
 from models.resources.articles import ArticleResource
 from models.resources.base import VIEWS, Resource, View, path
-from models.resources.feeds import FeedResource
 from models.resources.runs import (
     AttemptResource,
     IngestionMetrics,
@@ -16,7 +15,6 @@ from models.resources.runs import (
     RunResource,
     WorkflowMetrics,
 )
-from models.resources.tools import ToolResource
 from models.run import CollisionMetrics, CountName, read_run
 from models.states import AcquisitionStatus, ValidationStatus
 from services.documents.acquisition import counted_as
@@ -94,26 +92,6 @@ def test_references_and_members_have_the_fields_that_they_declare() -> None:
         assert as_declared(resource) == resource.shown()
 
 
-def test_a_feed_is_shown_under_the_names_by_which_it_is_posted() -> None:
-    feed = documents.feed(priority_score=2.5)
-    shown = FeedResource.of(feed).shown()
-    assert (shown["url"], shown["priority"], shown["feed_id"]) == (feed.feed_url, 2.5, feed.feed_id)
-    assert not {"feed_url", "priority_score"} & set(FeedResource.of(feed, "full").shown())
-
-
-def test_a_tool_is_shown_by_its_name_with_links_to_what_belongs_to_it() -> None:
-    tool = documents.tool()
-    shown = ToolResource.of(tool).shown()
-    assert shown["name"] == tool.primary_name
-    assert shown["links"]["self"] == f"/api/v1/tools/{tool.tool_id}"
-    assert shown["links"]["evidence"] == f"/api/v1/tools/{tool.tool_id}/sentiment/evidence"
-
-
-def test_an_endpoint_adds_a_field_to_a_resource_and_no_other_has_it() -> None:
-    plain = FeedResource.of(documents.feed())
-    assert plain.with_added(run_id="r-1").shown() == {**plain.shown(), "run_id": "r-1"}
-
-
 def test_an_id_is_quoted_in_a_path() -> None:
     assert path("articles", "dedup:ab") == "/api/v1/articles/dedup:ab"
     assert path("tools", "a b/c") == "/api/v1/tools/a%20b%2Fc"
@@ -161,12 +139,6 @@ def test_the_contract_names_every_count_of_the_workflows() -> None:
 def test_the_contract_names_every_end_of_a_try_at_a_full_text() -> None:
     ends = itertools.product(get_args(ValidationStatus), get_args(AcquisitionStatus))
     assert {counted_as(*end) for end in ends} <= WorkflowMetrics.model_fields.keys()
-
-
-def test_counts_of_an_ingestion_are_shown_under_their_names() -> None:
-    batch = documents.ingestion_batch()
-    assert batch.metrics is not None
-    assert RunResource.of(batch).shown()["metrics"] == batch.metrics.model_dump(mode="json")
 
 
 def test_what_another_version_has_stored_is_not_shown() -> None:

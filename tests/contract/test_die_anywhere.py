@@ -19,6 +19,7 @@ from services.container import STAGES, Container
 from services.ports import Document, Query, Store, Where, query_all
 from services.store.containers import ARTICLES, CONTAINERS, DOCUMENTS, FEEDS, MENTIONS, RUNS, SIGNALS
 from services.tools.catalog import new_tool
+from services.topology import REFRESH_TOOLS
 from services.work.backlog import BacklogReader
 from tests.builders import MemoryQueues, forgetful
 from tests.contract.conftest import SettableClock
@@ -39,14 +40,15 @@ FEED_IDS = ("a", "b")
 
 
 class Queues(MemoryQueues):
-    """Messages that wait for longer than others are `later`: they come with the next tick."""
+    """Messages that wait for longer than others are `later`: they come with the next tick. Those of a refresh come at
+    once, since each tick here begins a refresh."""
 
     def __init__(self) -> None:
         super().__init__()
         self.later: list[tuple[str, Sequence[str]]] = []
 
     async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
-        if delay_seconds > LONG:
+        if delay_seconds > LONG and name != REFRESH_TOOLS:
             self.later.append((name, messages))
         else:
             await super().send(name, messages, delay_seconds=delay_seconds)

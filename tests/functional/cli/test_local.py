@@ -47,7 +47,7 @@ async def test_a_command_without_an_app_does_the_work_that_follows(tmp_path: Pat
     assert ({each["status"] for each in found}, len(found)) == ({"analyzed"}, len({*WIRE, *TICKER}))
     assert {(each["messages"], each["poison"]) for each in await cli.json("queues", "list")} == {(0, 0)}
     tool_id = (await cli.run("tools", "add", "Hexwharf")).strip()
-    assert "backfill_tools SUCCEEDED: 8 articles, 4 mentions" in cli.said
+    assert "backfill_tools SUCCEEDED: 4 articles, 4 mentions" in cli.said
     (aggregate,) = await cli.json("sentiment", "hexwharf")
     assert (aggregate["tool_id"], aggregate["total_mentions"]) == (tool_id, 4)
     looked = await cli.run("watch", "--times", "1")

@@ -173,13 +173,9 @@ class Threads:
     async def close(self) -> None:
         if not self._closed:
             self._closed = True
+            # Here, in the thread that uses it: closing it under a statement of that thread crashes the process.
             inline, self._inline = self._inline, None
-            try:
-                await asyncio.to_thread(self._close)
-            finally:
-                # In the thread that uses it: closing it under a statement of that thread crashes the process.
-                if inline is not None:
-                    inline.close()
+            await asyncio.to_thread(self._close, inline)
 
     def _noted(self, error: sqlite3.Error) -> Unavailable:
         if _code(error) in _DAMAGED:
@@ -276,11 +272,11 @@ class Threads:
                 raise Unavailable("the store is closed") from None  # closing removed the job from the queue
             raise
 
-    def _close(self) -> None:
+    def _close(self, inline: sqlite3.Connection | None = None) -> None:
         for pool in (self._writer, self._readers, self._keeper):
             pool.shutdown(cancel_futures=True)
         opened_late, self._inline = self._inline, None
-        for connection in (*self._of_all_threads, opened_late):
+        for connection in (*self._of_all_threads, inline, opened_late):
             if connection is not None:
                 connection.close()
 

@@ -57,7 +57,8 @@ def host_command(
 
 
 def host_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    return {**{name: os.environ[name] for name in _KEPT if name in os.environ}, **(extra or {})}
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {"PYTHONFAULTHANDLER": "1", **kept, **(extra or {})}
 
 
 @asynccontextmanager

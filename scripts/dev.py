@@ -286,7 +286,7 @@ def vendor(arguments: list[str]) -> None:
 
 
 def screenshots() -> None:
-    become([str(set_up(development=True)), "-m", "tests.browser.screenshots"])
+    become([str(set_up(development=True)), "-m", "scripts.screenshots"])
 
 
 def lock() -> None:

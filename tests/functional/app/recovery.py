@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -68,16 +68,11 @@ class Plan:
 
 @dataclass
 class Recovery:
-    """`restarted` and `ready` are the seconds from the last restart, and from its end, until all figures were complete;
-    `cpu` is the processor time of all hosts by then, which other work of the machine does not change. `lives` are how
-    long killed hosts had worked."""
+    """`seconds` from the last restart until all figures were complete."""
 
     mentions: dict[str, int]
     statuses: dict[str, int]
-    restarted: float = 0.0
-    ready: float = 0.0
-    cpu: float = 0.0
-    lives: list[float] = field(default_factory=list)
+    seconds: float
 
     def is_right_for(self, plan: Plan) -> bool:
         return self.mentions == plan.mentions() and self.statuses == {"analyzed": plan.feeds * plan.entries}
@@ -104,7 +99,7 @@ class Feeds:
 
 
 class Hosts:
-    """The running hosts of a plan, all on one store. `settings` name another store than the embedded one."""
+    """The running hosts of a plan, all on one store. `settings` are further ones."""
 
     def __init__(self, folder: Path, count: int, settings: Mapping[str, str] | None = None) -> None:
         self._folder = folder
@@ -152,42 +147,37 @@ class Hosts:
         return host
 
 
-async def recover(
-    folder: Path, plan: Plan, patience_seconds: float, settings: Mapping[str, str] | None = None
-) -> Recovery:
+async def recover(folder: Path, plan: Plan, patience_seconds: float) -> Recovery:
     """Kills hosts as planned, and waits until the figures are complete, or for the patience."""
     chance = random.Random(plan.seed)
     async with AsyncExitStack() as stack:
         urls = await Feeds(plan).serve(stack)
-        hosts = Hosts(folder, plan.hosts, settings)
+        hosts = Hosts(folder, plan.hosts)
         stack.push_async_callback(hosts.close)
         for number in range(plan.hosts):
             await hosts.start(number)
         await _fill(hosts, urls)
-        lives: list[float] = []
-        restarted = ready = time.monotonic()
+        restarted = time.monotonic()
         await hosts.tick(0)
         for _ in range(plan.kills):
-            lives.append(chance.uniform(0.05, plan.longest_life))
-            await asyncio.sleep(lives[-1])
+            await asyncio.sleep(chance.uniform(0.05, plan.longest_life))
             killed = chance.randrange(plan.hosts)
             await hosts.kill(killed)
             restarted = time.monotonic()
             await hosts.start(killed)
-            ready = time.monotonic()
             await hosts.tick(killed)
         mentions: dict[str, int] = {}
         while mentions != plan.mentions() and time.monotonic() - restarted < patience_seconds:
             await asyncio.sleep(0.5)
             mentions = await _figures(hosts)
-        complete, cpu = time.monotonic(), hosts.cpu_seconds()
+        complete = time.monotonic()
         # A moment later, the figures are still the same: nothing is counted twice. On a busy machine, an answer may not
         # know for a moment whether its figures are complete.
         mentions = {}
         while not mentions and time.monotonic() - complete < patience_seconds:
             await asyncio.sleep(1)
             mentions = await _figures(hosts)
-        return Recovery(mentions, await _statuses(hosts), complete - restarted, complete - ready, cpu, lives)
+        return Recovery(mentions, await _statuses(hosts), complete - restarted)
 
 
 async def _fill(hosts: Hosts, urls: list[str]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.functional.app.recovery import Plan, recover
 
 PATIENCE_SECONDS = 60
-"""For a machine that is busy with other tests. `python -m benchmarks.kill_ingestion --hosts 1` measures the time."""
+"""For a machine that is busy with other tests."""
 
 
 @pytest.mark.parametrize("hosts", [1, 2])

@@ -24,7 +24,7 @@ log = logging.getLogger("toolpulse.work")
 MAX_REMEMBERED = 20_000
 SENT_WITHIN = timedelta(seconds=30)
 """A message is sent within this time after its item became due."""
-_PAGE = 500
+PAGE = 500
 _MAX_PAGES = 100
 
 
@@ -149,7 +149,7 @@ class Sweeper:
         announced = await self._announce(
             stage, Where(stage.due, "le", format_time(until)), *span, most_pages=most_pages
         )
-        if announced == _PAGE and most_pages == 1:
+        if announced == PAGE and most_pages == 1:
             del self._last[stage.name]  # the next tick announces the rest
         if announced:
             log_event(log, logging.INFO, "overdue_work_announced", stage=stage.name, items=announced)
@@ -157,7 +157,7 @@ class Sweeper:
 
     async def _announce(self, stage: Stage, *span: Where, most_pages: int = _MAX_PAGES) -> int:
         """What is left at the deadline is announced once these messages have left the queue."""
-        query, announced, number = Query((*stage.where, *span), order=stage.order, limit=_PAGE), 0, 0
+        query, announced, number = Query((*stage.where, *span), order=stage.order, limit=PAGE), 0, 0
         async for page in pages(self._store, stage.container, query):
             announced += len(await self._announcer.announce_documents(stage, page.items))
             number += 1

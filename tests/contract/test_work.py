@@ -17,8 +17,7 @@ from models.values import format_time
 from services import deadline
 from services.ports import Document, Query, Store
 from services.store.containers import STORIES
-from services.work import announcing
-from services.work.announcing import Announcer, Sweeper
+from services.work.announcing import PAGE, Announcer, Sweeper
 from services.work.backlog import BacklogReader
 from services.work.handling import Handled, Handler, Worked
 from services.work.stage import FIRST_WAIT, LONGEST_WAIT, MAX_TRIES, Stage, Tries
@@ -187,14 +186,11 @@ async def test_a_worker_that_starts_announces_what_is_due_at_once_and_its_next_t
     assert world.sent() == [["a"]]
 
 
-async def test_workers_that_a_backlog_starts_do_not_announce_all_of_it_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(announcing, "_PAGE", 2)
-    await world.add("a", "b", "c", "d", "e")
+async def test_workers_that_a_backlog_starts_do_not_announce_all_of_it_again(world: World) -> None:
+    await world.add(*map(str, range(PAGE + 1)))
     world.clock.forward(2 * MINUTE)
-    assert [await world.new_sweeper().sweep(TOYS, at_start=True) for _ in range(3)] == [2, 2, 2]
-    assert [await world.sweep(at_start=True), await world.sweep(), await world.sweep()] == [2, 5, 0]
+    assert [await world.new_sweeper().sweep(TOYS, at_start=True) for _ in range(3)] == [PAGE] * 3
+    assert [await world.sweep(at_start=True), await world.sweep(), await world.sweep()] == [PAGE, PAGE + 1, 0]
 
 
 async def test_of_sweeps_at_once_one_announces(world: World) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -224,20 +224,19 @@ async def test_a_worker_goes_on_while_the_clock_jumps_and_is_set_right(jumping: 
         assert [each async for each in services.operations.audit.round() if each.differences] == []
 
 
-async def test_a_clock_that_jumps_during_clean_up_purges_nothing(
-    jumping: Jumping, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_clock_that_jumps_during_clean_up_purges_nothing(jumping: Jumping) -> None:
     await before_the_jump(jumping)
     async with jumping.worker() as services:
         await jumping.tick(services, timers=True)
         jumping.clock.forward(minutes=5)
-        upkeep, jump = services.operations.upkeep, timedelta(days=400)
+        right = jumping.clock()
 
-        async def jumps(**how: bool) -> None:
-            jumping.clock.now += jump
+        def jumps_after_a_reading() -> datetime:
+            now = jumping.clock()
+            jumping.clock.forward(days=400)
+            return now
 
-        monkeypatch.setattr(upkeep, "announce_overdue", jumps)
         kept = await stored(services)
-        await upkeep.run()
-        jumping.clock.now -= jump
+        await replace(services.operations.upkeep, clock=jumps_after_a_reading).run()
+        jumping.clock.now = right
         assert await stored(services) == kept

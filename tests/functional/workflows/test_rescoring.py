@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -9,10 +10,10 @@ import pytest
 
 from models.run import BACKFILL, MERGE, REANALYZE, JobRun
 from models.tool import Tool
+from services.store.containers import RUNS
 from services.tools.catalog import tool_change
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
-from services.workflows import changes
 from services.workflows.changes import PAGE
 from tests.builders import overdue_keys
 from tests.functional.figures.world import Process, generation_of
@@ -98,30 +99,30 @@ async def test_a_change_whose_worker_dies_leaves_a_run_whose_message_is_sent_aga
     assert (one in await world.mentions(tool)) == is_changed
 
 
-async def test_a_backfill_finds_what_reading_every_article_finds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_backfill_finds_what_reading_every_article_finds(world: World) -> None:
     made: list[dict[str, Any]] = [{"headline": headline} for headline in HEADLINES]
     made += [{"headline": f"Something of number {number}", "tags": (tag,)} for number, tag in enumerate(TAGS)]
     await world.delivered([await world.article(number, **each) for number, each in enumerate(made, 1)])
     await world.article(len(made) + 1, "Amazon is not analysed yet")
     tools = [await world.tool(name, **{"tickers": (), **fields}) for name, fields in TOOLS.items()]
 
-    async def searched() -> dict[str, set[str]]:
+    async def searched(checkpoint: Mapping[str, Any] | None = None) -> dict[str, set[str]]:
         for tool in tools:
-            await world.run(await world.worker.changes.backfill([tool.tool_id]))
+            run = await world.worker.changes.backfill([tool.tool_id])
+            await world.store.upsert(RUNS.name, run.changed(world.watch.now, checkpoint=checkpoint).to_document())
+            await world.run(run)
         return {tool.primary_name: set(await world.mentions(tool)) for tool in tools}
 
     found = await searched()
+    every_article: dict[str, Any] = {"places": [[]]}
     assert all(found.values())
-    with monkeypatch.context() as scanning:
-        scanning.setattr(changes, "places_of", lambda _: [[]])
-        assert await searched() == found
+    assert await searched(every_article) == found
     for name, alias in (("Node.js", "NodeJS"), ("Go", "Golang")):
         await world.worker.catalog.change(name, tool_change({"aliases": []}))
         assert alias in TOOLS[name]["aliases"]
     less = await searched()
     assert less != found
-    monkeypatch.setattr(changes, "places_of", lambda _: [[]])
-    assert await searched() == less
+    assert await searched(every_article) == less
 
 
 async def page(world: World, workflow: str, run: JobRun) -> JobRun:

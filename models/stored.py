@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, ClassVar, Self
 
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from models.errors import UnreadableDocument
 from models.states import Machine
@@ -29,6 +30,8 @@ class StoredDocument(Value):
     maps a field to the state machine that its changes must obey.
     """
 
+    __slots__ = ("_etag",)  # to set up a private attribute of pydantic takes longer than to read a small document
+
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION_FIELD: ClassVar[str] = "pk"
     PARTITION: ClassVar[str] = ""
@@ -45,8 +48,6 @@ class StoredDocument(Value):
     schema_version: str = "1"
     entity_type: str
 
-    _etag: str | None = PrivateAttr(default=None)
-
     @property
     def partition(self) -> str:
         """The value of the partition key."""
@@ -61,13 +62,19 @@ class StoredDocument(Value):
     @property
     def stored_etag(self) -> str | None:
         """The store's ETag of the version that was read; None for a document that was not read from a store."""
-        return self._etag
+        etag: str | None = getattr(self, "_etag", None)
+        return etag
 
     def with_etag(self, etag: str | None) -> Self:
         """This document as the version that the store has just written."""
         written = self.model_copy()
-        written._etag = etag
+        object.__setattr__(written, "_etag", etag)
         return written
+
+    def __copy__(self) -> Self:
+        copied = super().__copy__()
+        object.__setattr__(copied, "_etag", self.stored_etag)
+        return copied
 
     def to_document(self) -> dict[str, Any]:
         """The document to store. A field that is null is left out."""
@@ -108,14 +115,14 @@ class StoredDocument(Value):
                 f"schema_version is {version!r}, this version reads {' or '.join(READABLE_VERSIONS)}: "
                 "deploy the version that wrote it, or a later one"
             )
-        dropped = {"id", "ttl", *cls.COMPUTED, *({cls.PARTITION_FIELD} - cls.model_fields.keys())}
+        dropped = _dropped(cls)
         fields = {name: value for name, value in document.items() if name[:1] != "_" and name not in dropped}
         fields.setdefault("ttl_timestamp", None)
         read = cls.model_validate(fields)
         for name, value in (("id", read.id), (cls.PARTITION_FIELD, read.partition)):
             if document.get(name, value) != value:
                 raise ValueError(f"{name} {document[name]!r} does not fit the fields, which give {value!r}")
-        read._etag = document.get("_etag")
+        object.__setattr__(read, "_etag", document.get("_etag"))
         return read
 
     def changed(self, now: datetime, **changes: Any) -> Self:
@@ -130,7 +137,7 @@ class StoredDocument(Value):
         fields = {**self.__dict__, **(self.model_extra or {}), "updated_at": now, **changes}
         self._check_steps(fields)
         after = type(self).model_validate(fields)
-        after._etag = self._etag
+        object.__setattr__(after, "_etag", self.stored_etag)
         return after
 
     def _check_steps(self, after: Mapping[str, Any]) -> None:
@@ -144,6 +151,12 @@ class StoredDocument(Value):
         return type(self) is type(other) and self.to_document() == other.to_document()
 
     __hash__ = None  # type: ignore[assignment]
+
+
+@cache
+def _dropped(cls: type[StoredDocument]) -> frozenset[str]:
+    """What the store or a property adds to the fields."""
+    return frozenset({"id", "ttl", *cls.COMPUTED, *({cls.PARTITION_FIELD} - cls.model_fields.keys())})
 
 
 class WordsJudgement(Value):

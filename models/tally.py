@@ -51,7 +51,8 @@ class Tally(NamedTuple):
     @property
     def average_sentiment(self) -> float:
         """The mean polarity of the scored mentions, -1 to 1, four decimals; 0.0 without any."""
-        return round(self.polarity_millionths / MILLIONTHS / self.total, 4) if self.total else 0.0
+        scored = self.total
+        return round(self.polarity_millionths / MILLIONTHS / scored, 4) if scored else 0.0
 
     def figures(self) -> dict[str, Any]:
         """These numbers under the names that entries and points of the history have for them."""
@@ -74,8 +75,9 @@ def _possible(tally: Tally) -> Tally:
 CheckedTally = Annotated[Tally, AfterValidator(_possible)]
 
 HOURS = 24
+_NUMBERS = len(Tally())
 _NUMBER = r"-?\d+"
-_HOUR = rf"({_NUMBER}(,{_NUMBER}){{{len(Tally()) - 1}}})?"
+_HOUR = rf"({_NUMBER}(,{_NUMBER}){{{_NUMBERS - 1}}})?"
 
 DayText = Annotated[str, Field(pattern=rf"^{_HOUR}(;{_HOUR}){{{HOURS - 1}}}$")]
 """A day as a timeline stores it: its 24 hours in order, with semicolons between them. An hour has the numbers of a
@@ -89,8 +91,8 @@ def day_text(hours: Mapping[int, Tally]) -> str:
 
 def _parsed(text: str) -> list[list[int]]:
     hours: list[list[int]] = orjson.loads(f"[[{text.replace(';', '],[')}]]")
-    if len(hours) != HOURS or not all(len(each) in (0, len(Tally())) for each in hours):
-        raise ValueError(f"a day must be a text of {HOURS} hours, each of {len(Tally())} numbers or none")
+    if len(hours) != HOURS or not {*map(len, hours)} <= {0, _NUMBERS}:
+        raise ValueError(f"a day must be a text of {HOURS} hours, each of {_NUMBERS} numbers or none")
     return hours
 
 
@@ -114,7 +116,7 @@ class TimelineHours:
 
     def steps(self, start: datetime, hours: int, number: int) -> list[Tally]:
         """The sums of `number` steps of so many hours, from the hour `start` on. Days without mentions cost nothing."""
-        found = [list(Tally()) for _ in range(number)]
+        found = [[0] * _NUMBERS for _ in range(number)]
         for at, day in enumerate(_day_names(start.date(), 1 + (start.hour + hours * number - 1) // HOURS)):
             for hour, numbers in enumerate(self._day(day), HOURS * at - start.hour):
                 step = hour // hours

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -21,11 +22,19 @@ _AWARE = "must be a time in ISO 8601 with its offset, such as 2026-02-21T20:00:0
 
 def parse_time(value: object) -> datetime:
     """A text or datetime as a time in UTC, without fractions of a second. Raises ValueError if it has no offset."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise ValueError(_AWARE) from None
+    return _time_of_text(value) if isinstance(value, str) else _time(value)
+
+
+@lru_cache(maxsize=4096)
+def _time_of_text(text: str) -> datetime:
+    """Documents that are read together have many times in common."""
+    try:
+        return _time(datetime.fromisoformat(text))
+    except ValueError:
+        raise ValueError(_AWARE) from None
+
+
+def _time(value: object) -> datetime:
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise ValueError(_AWARE)
     if value.tzinfo is UTC and not value.microsecond:
@@ -53,7 +62,7 @@ def is_over(until: datetime, now: datetime, at_most: timedelta) -> bool:
 
 
 def unix_seconds(moment: datetime) -> int:
-    return int(parse_time(moment).timestamp())
+    return int((moment if moment.tzinfo is UTC else parse_time(moment)).timestamp() // 1)
 
 
 def unix_milliseconds(moment: datetime) -> int:
@@ -105,6 +114,7 @@ _FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LONGEST_ID = 255
 
 
+@lru_cache(maxsize=4096)
 def _id_part(text: str) -> str:
     if not text or len(text.encode()) > LONGEST_ID or _REFUSED_IN_IDS.search(text):
         raise ValueError(rf"must be 1 to {LONGEST_ID} bytes without / \ ? # or control characters")
@@ -116,7 +126,7 @@ def is_web_url(text: str) -> bool:
 
 
 def _web_url(text: str) -> str:
-    if not is_web_url(text):
+    if _WEB_URL.fullmatch(text) is None:
         raise ValueError("must be an http or https URL with a host and without spaces")
     return text
 
@@ -125,6 +135,7 @@ def is_source_key(value: Any) -> bool:
     return isinstance(value, str) and _FEED_ID.fullmatch(value) is not None
 
 
+@lru_cache(maxsize=4096)
 def _source_key(text: str) -> str:
     if not is_source_key(text):
         raise ValueError("must be 1 to 64 letters, digits, dots, hyphens or underscores, the first a letter or digit")

@@ -38,7 +38,10 @@ PARTS_LEFT_OUT = added("The ids of parts that cannot be read and were left out; 
 
 def path(*parts: str) -> str:
     """The absolute path of an endpoint. Ids may have characters that a path must not have."""
-    return ROOT + "".join(["/" + (part if _PLAIN(part) else quote(part, safe=":")) for part in parts])
+    text = ROOT
+    for part in parts:
+        text += "/" + (part if _PLAIN(part) else quote(part, safe=":"))
+    return text
 
 
 def links(**paths: str | None) -> dict[str, str]:

@@ -47,11 +47,12 @@ def trend_of(hours: TimelineHours, period: Period, end: datetime) -> dict[str, A
     number, step = STEPS[period]
     start = _trend_end(end) - number * step
     tallies = hours.steps(start, step // _HOUR, number)
+    mentions = [each.total for each in tallies]
     return {
         "from": format_time(start),
         "step_seconds": int(step.total_seconds()),
-        "mentions": [each.total for each in tallies],
-        "average_sentiment": [each.average_sentiment if each.total else None for each in tallies],
+        "mentions": mentions,
+        "average_sentiment": [each.average_sentiment if n else None for each, n in zip(tallies, mentions, strict=True)],
     }
 
 

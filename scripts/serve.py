@@ -30,9 +30,8 @@ _NO_NEWS = ("queue_depth", "backlog", "reviews_waiting", "refresh_age")
 
 
 def _is_routine(fields: Mapping[str, Any]) -> bool:
-    """What each tick logs, and a poll that brought nothing new."""
-    event = fields.get("event")
-    return event in _NO_NEWS or (event == "feed_fetched" and not fields.get("articles_new"))
+    """What each tick logs."""
+    return fields.get("event") in _NO_NEWS
 
 
 def _check_settings(environment: Mapping[str, str], given: Collection[str]) -> Checked:

@@ -53,6 +53,26 @@ class _Span(Span):
         self._span.set_attribute("error.type", error)
 
 
+class _OfRequests(trace.TracerProvider):
+    """Traces the requests that the SDKs make, not the calls of SDKs that make them: a second span costs as much."""
+
+    def __init__(self, provider: trace.TracerProvider) -> None:
+        self._provider = provider
+
+    def get_tracer(self, *args: Any, **kwargs: Any) -> trace.Tracer:
+        return _RequestTracer(self._provider.get_tracer(*args, **kwargs))
+
+
+class _RequestTracer(trace.NoOpTracer):
+    def __init__(self, tracer: trace.Tracer) -> None:
+        self._tracer = tracer
+
+    def start_span(self, name: str, *, kind: SpanKind = SpanKind.INTERNAL, **options: Any) -> trace.Span:  # type: ignore[override]
+        if kind is SpanKind.INTERNAL:
+            return super().start_span(name, **options)
+        return self._tracer.start_span(name, kind=kind, **options)
+
+
 def _context(traceparent: str) -> Context:
     return _PROPAGATOR.extract({"traceparent": traceparent}, Context())
 
@@ -72,14 +92,14 @@ class OpenTelemetry:
         self._tracers = TracerProvider(ApplicationInsightsSampler(ratio), resource, shutdown_on_exit=False)
         self._tracers.add_span_processor(BatchSpanProcessor(spans))
         self._meters = MeterProvider([metrics], resource, shutdown_on_exit=False)
+        self.of_sdks = _OfRequests(self._tracers)
         self._tracer = self._tracers.get_tracer(_SCOPE, version)
         self._meter = self._meters.get_meter(_SCOPE, version)
-        self._ratio = ratio
         self._instruments: dict[str, Callable[[float, Mapping[str, Attribute]], None]] = {}
 
     def trace_sdks(self) -> None:
         """Lets the SDKs of Azure make spans. A process can do so once: later providers are not told of them."""
-        trace.set_tracer_provider(self._tracers)
+        trace.set_tracer_provider(self.of_sdks)
         sdk_settings.tracing_enabled = True
 
     @contextmanager
@@ -111,12 +131,6 @@ class OpenTelemetry:
         carrier: dict[str, str] = {}
         _PROPAGATOR.inject(carrier)
         return carrier.get("traceparent")
-
-    def kept_share(self) -> float | None:
-        current = trace.get_current_span().get_span_context()
-        if not current.is_valid:
-            return 1.0
-        return (self._ratio or 1.0) if current.trace_flags.sampled else None
 
     def record(self, metric: Metric, value: float, attributes: Mapping[str, Attribute]) -> None:
         if metric.kind == "counter" and not value:

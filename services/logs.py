@@ -11,12 +11,8 @@ import logging
 from typing import Any
 
 from models.errors import UnreadableDocument
-from services import telemetry
 
 ROOT_LOGGER = "toolpulse"
-ROUTINE = frozenset({"feed_fetched", "work_done"})
-"""Events of success that are most of the log, and that no alert counts. With telemetry they are logged for sampled
-traces only, with the field `share`: a line stands for 1 / share of them. What went wrong is always logged."""
 _stored = logging.getLogger("toolpulse.stored")
 
 
@@ -36,12 +32,6 @@ def configure(level: str, structured: bool) -> None:
 def log_event(logger: logging.Logger, level: int, event: str, **fields: Any) -> None:
     if not logger.isEnabledFor(level):
         return
-    if event in ROUTINE and level <= logging.INFO:
-        share = telemetry.kept_share()
-        if share is None:
-            return
-        if share < 1:
-            fields["share"] = share
     if _Layout.structured:
         text = json.dumps({"event": event, **fields}, ensure_ascii=False, default=str)
     else:

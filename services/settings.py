@@ -203,7 +203,7 @@ class Settings:
     )
     sentry_dsn: str = setting("", "DSN of Sentry, for lines logged at ERROR and above", form=DSN, secret=True)
 
-    telemetry_sample_ratio: float = _monitoring(0.1, "Share of traces that are exported", between=(0, 1))
+    telemetry_sample_ratio: float = _monitoring(0.02, "Share of traces that are exported", between=(0, 1))
     telemetry_connection: str = setting(
         "",
         "Connection string of Application Insights; if not set, there is no telemetry",

@@ -105,12 +105,6 @@ def span(
     return _backend.span(name, kind, parent, link, attributes or {})
 
 
-def kept_share() -> float | None:
-    """Which share of the routine log lines is logged: all without telemetry and outside of spans. In a sampled trace,
-    the share of the traces that are sampled, since its lines stand for those of the others; None in one of these."""
-    return 1.0 if _backend is None else _backend.kept_share()
-
-
 def record(metric: Metric, value: float = 1, **attributes: Attribute) -> None:
     """Adds to a counter, sets a gauge, or puts a value into a histogram."""
     if _backend is not None:

@@ -188,9 +188,8 @@ def log_outcome(before: Feed, feed: Feed, attempt: Attempt, ingested: Ingested, 
     if attempt.status == "SUCCEEDED":
         found, new = attempt.articles_found, attempt.articles_new
         status = attempt.status_code
-        event(
-            logging.INFO, "feed_fetched", duration_ms=took, articles_found=found, articles_new=new, status_code=status
-        )
+        level = logging.INFO if new else logging.DEBUG  # most polls find nothing, and each line is billed
+        event(level, "feed_fetched", duration_ms=took, articles_found=found, articles_new=new, status_code=status)
     else:
         kind, error = attempt.error_type, attempt.error_message
         event(logging.ERROR, "feed_fetch_failed", duration_ms=took, error_type=kind, error=error, attempt=tries)

@@ -1,15 +1,12 @@
 """Spans and metrics as they are exported: sampled by trace."""
 
-import json
-import logging
 from collections.abc import Iterator
 
 import pytest
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import SpanKind, use_span
 
 from models.errors import Conflict, Unavailable
 from services import telemetry
-from services.logs import log_event
 from services.store.cosmos_connection import Counters
 from tests.exported import Exported, exported_to_memory
 
@@ -109,32 +106,11 @@ def test_only_counters_that_changed_and_gauges_that_were_measured_are_sent(expor
         assert exported.metrics() == {}
 
 
-def routine_line(caplog: pytest.LogCaptureFixture, parent: str | None, level: int = logging.INFO) -> str | None:
-    """The line that is logged for an event of success, within a span of that trace."""
-    caplog.clear()
-    with caplog.at_level(logging.INFO, logger="toolpulse.test"):
-        if parent is None:
-            log_event(logging.getLogger("toolpulse.test"), level, "feed_fetched", feed_id="a")
-        else:
-            with telemetry.span("work", parent=parent):
-                log_event(logging.getLogger("toolpulse.test"), level, "feed_fetched", feed_id="a")
-    return caplog.messages[0] if caplog.messages else None
-
-
-def test_routine_lines_are_logged_for_sampled_traces_with_their_share(
-    exported: Exported, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert json.loads(routine_line(caplog, LOW) or "") == {"event": "feed_fetched", "feed_id": "a", "share": 0.5}
-    assert routine_line(caplog, HIGH) is None
-    assert json.loads(routine_line(caplog, None) or "") == {"event": "feed_fetched", "feed_id": "a"}
-    assert routine_line(caplog, HIGH, logging.WARNING) is not None
-
-
-def test_other_lines_are_logged_for_every_trace(exported: Exported, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="toolpulse.test"), telemetry.span("work", parent=HIGH):
-        log_event(logging.getLogger("toolpulse.test"), logging.INFO, "queue_depth", queue="a")
-    assert len(caplog.messages) == 1
-
-
-def test_without_telemetry_every_line_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    assert json.loads(routine_line(caplog, HIGH) or "") == {"event": "feed_fetched", "feed_id": "a"}
+def test_a_request_of_an_sdk_has_a_span_and_the_call_that_makes_the_request_has_none(exported: Exported) -> None:
+    tracer = exported.backend.of_sdks.get_tracer("azure")
+    with telemetry.span("work", parent=LOW), use_span(tracer.start_span("ContainerProxy.read_item")):
+        tracer.start_span("GET", kind=SpanKind.CLIENT).end()
+    found = exported.spans()
+    assert found.keys() == {"work", "GET"}
+    assert found["GET"].parent is not None
+    assert found["GET"].parent == found["work"].context

@@ -22,8 +22,8 @@ from services.topology import ARCHIVE_CONTAINER, QUEUES, TIMERS, Timer  # noqa: 
 
 BICEP = ROOT / "infra" / "bicep"
 
-WINDOWS_MINUTES = (15, 30, 45, 60, 120, 180, 240, 300, 360, 1440)
-"""The windows that Azure allows for a log alert that is evaluated every 15 minutes."""
+LEAST_WINDOW = timedelta(minutes=15)
+"""The time between two evaluations of a log alert, by default."""
 
 LOGS_ARRIVE_WITHIN = timedelta(minutes=5)
 
@@ -38,10 +38,9 @@ def container(each: Container) -> dict[str, Any]:
 
 
 def timer(each: Timer) -> dict[str, Any]:
-    """`silentAfter` is the window of an alert, which fires if two runs in a row did not succeed."""
-    patience = 2 * each.every + LOGS_ARRIVE_WITHIN
-    window = next(minutes for minutes in WINDOWS_MINUTES if timedelta(minutes=minutes) >= patience)
-    return {"name": each.name, "schedule": each.schedule, "silentAfter": f"PT{window}M"}
+    """`silentAfterMinutes` is what an alert looks back over, which fires if two runs in a row did not succeed."""
+    patience = max(LEAST_WINDOW, 2 * each.every + LOGS_ARRIVE_WITHIN)
+    return {"name": each.name, "schedule": each.schedule, "silentAfterMinutes": patience // timedelta(minutes=1)}
 
 
 def files() -> dict[str, str]:

@@ -19,7 +19,7 @@ var metricActions = empty(email) ? [] : [{ actionGroupId: actionGroup.id }]
 // too. Storage's own message count is a daily metric, and does not separate poison queues.
 var queueDepths = '''
 traces
-| where message has 'queue_depth'
+| where timestamp > ago(15m) and message has 'queue_depth'
 | extend line = parse_json(message)
 | where tostring(line.event) == 'queue_depth'
 | project timestamp, queue = tostring(line.queue), poison = toint(line.poison)
@@ -28,7 +28,7 @@ traces
 // The same run logs refresh_age, in seconds, once a first refresh has ended.
 var refreshAges = '''
 traces
-| where message has 'refresh_age'
+| where timestamp > ago(15m) and message has 'refresh_age'
 | extend line = parse_json(message)
 | where tostring(line.event) == 'refresh_age'
 | project timestamp, seconds = toint(line.seconds)
@@ -37,7 +37,7 @@ traces
 // And backlog: the articles whose analysis is due or was given up. Figures lack both.
 var backlogs = '''
 traces
-| where message has 'backlog'
+| where timestamp > ago(15m) and message has 'backlog'
 | extend line = parse_json(message)
 | where tostring(line.event) == 'backlog'
 | project timestamp, seconds = toint(line.oldest_seconds), failed = toint(line.failed)
@@ -46,7 +46,7 @@ traces
 // And reviews_waiting for each kind of quarantined items. The figures lack the entries of a batch.
 var waitingReviews = '''
 traces
-| where message has 'reviews_waiting'
+| where timestamp > ago(15m) and message has 'reviews_waiting'
 | extend line = parse_json(message)
 | where tostring(line.event) == 'reviews_waiting'
 | project timestamp, kind = tostring(line.kind), seconds = toint(line.oldest_seconds)
@@ -55,7 +55,7 @@ traces
 // Each refresh of all tools logs cache_refreshed when it ends.
 var refreshes = '''
 traces
-| where message has 'cache_refreshed'
+| where timestamp > ago(30m) and message has 'cache_refreshed'
 | extend line = parse_json(message)
 | where tostring(line.event) == 'cache_refreshed'
 | project timestamp, status = tostring(line.status), failed = toint(line.failed)
@@ -64,187 +64,128 @@ traces
 // Ingestion logs feed_disabled for a feed that is gone or failed ten times in a row. The app does not fetch it again.
 var disabledFeeds = '''
 traces
-| where message has 'feed_disabled'
+| where timestamp > ago(15m) and message has 'feed_disabled'
 | extend line = parse_json(message)
 | where tostring(line.event) == 'feed_disabled'
-| project timestamp, feed = tostring(line.feed_id), reason = tostring(line.reason)
+| project timestamp, feed = tostring(line.feed_id)
 '''
 
 // While most hosts fail at once, ingestion logs web_unreachable once a minute.
 var outages = '''
 traces
-| where message has 'web_unreachable'
+| where timestamp > ago(15m) and message has 'web_unreachable'
 | extend line = parse_json(message)
 | where tostring(line.event) == 'web_unreachable'
-| project timestamp, failing = toint(line.failing)
+| where toint(line.failing) > 0
 '''
 
 // clean_up logs the share of feeds that are ill: failing, gone, blocked, empty, stale, silent, or disabled by the app.
 var illFeeds = '''
 traces
-| where message has 'ill'
+| where timestamp > ago(15m) and message has 'ill'
 | extend line = parse_json(message)
 | where tostring(line.event) == 'feeds'
 | project timestamp, percent = todouble(line.percent)
 '''
 
-var everyQueue = [
+// One rule asks for all alerts of a severity, since each costs the same whatever it asks. A query has rows only if
+// something is wrong. Its dimension `alert`, with what the alert is `of`, fires and resolves each alert by itself.
+var important = [
   {
-    name: 'queue'
-    operator: 'Include'
-    values: [
-      '*'
-    ]
-  }
-]
-
-var ownRules = [
-  {
+    // Work was given up after five tries.
     name: 'poison-messages'
-    description: 'Work was given up after five tries and waits in a poison queue.'
-    severity: 2
-    window: 'PT15M'
     query: '${queueDepths}| where poison > 0'
-    column: 'poison'
-    aggregation: 'Maximum'
-    operator: 'GreaterThan'
-    threshold: 0
-    dimensions: everyQueue
+    of: 'queue'
   }
   {
+    // clean_up has not said how deep the queues are, so poison messages would go unnoticed.
     name: 'queue-depths-unknown'
-    description: 'clean_up has not said how deep the queues are, so poison messages would go unnoticed.'
-    severity: 2
-    window: 'PT15M'
-    query: '${queueDepths}| summarize lines = count()'
-    column: 'lines'
-    aggregation: 'Total'
-    operator: 'LessThan'
-    threshold: 1
-    dimensions: []
+    query: '${queueDepths}| summarize lines = count() | where lines == 0'
+    of: '""'
   }
   {
+    // No refresh of the aggregates has ended for 45 minutes, though one begins every 15.
     name: 'aggregates-old'
-    description: 'No refresh of the aggregates has ended for 45 minutes, though one begins every 15.'
-    severity: 2
-    window: 'PT15M'
     query: '${refreshAges}| where seconds > 2700'
-    column: 'seconds'
-    aggregation: 'Maximum'
-    operator: 'GreaterThan'
-    threshold: 2700
-    dimensions: []
+    of: '""'
   }
   {
+    // The figures lack articles, and say so.
     name: 'backlog-old'
-    description: 'An article has waited for its analysis for five minutes: the figures lack it, and say so.'
-    severity: 2
-    window: 'PT15M'
     query: '${backlogs}| where seconds > 300'
-    column: 'seconds'
-    aggregation: 'Maximum'
-    operator: 'GreaterThan'
-    threshold: 300
-    dimensions: []
+    of: '""'
   }
   {
-    name: 'articles-failed'
-    description: 'The analysis of articles was given up: the figures lack them until somebody acts.'
-    severity: 3
-    window: 'PT15M'
-    query: '${backlogs}| where failed > 0'
-    column: 'failed'
-    aggregation: 'Maximum'
-    operator: 'GreaterThan'
-    threshold: 0
-    dimensions: []
-  }
-  {
-    name: 'review-waits'
-    description: 'Entries wait in quarantine for over a day, or full texts for over a week, until a person decides.'
-    severity: 3
-    window: 'PT15M'
-    query: '${waitingReviews}| where seconds > iff(kind == "BATCH", 86400, 604800)'
-    column: 'seconds'
-    aggregation: 'Maximum'
-    operator: 'GreaterThan'
-    threshold: 86400
-    dimensions: []
-  }
-  {
+    // A refresh of all tools ended without some of them: their figures grow old.
     name: 'refresh-failed'
-    description: 'A refresh of all tools ended without some of them: their figures grow old.'
-    severity: 2
-    window: 'PT30M'
-    query: '${refreshes}| where status != "SUCCEEDED" | summarize refreshes = count()'
-    column: 'refreshes'
-    aggregation: 'Total'
-    operator: 'GreaterThan'
-    threshold: 0
-    dimensions: []
-  }
-  {
-    name: 'feed-disabled'
-    description: 'Feeds were disabled, since they are gone or failed ten times in a row: nothing comes from them any more.'
-    severity: 3
-    window: 'PT15M'
-    query: '${disabledFeeds}| summarize feeds = dcount(feed)'
-    column: 'feeds'
-    aggregation: 'Total'
-    operator: 'GreaterThan'
-    threshold: 0
-    dimensions: []
-  }
-  {
-    name: 'web-unreachable'
-    description: 'Most hosts fail at once: this installation cannot reach the web. No feed is blamed.'
-    severity: 1
-    window: 'PT15M'
-    query: '${outages}| where failing > 0'
-    column: 'failing'
-    aggregation: 'Maximum'
-    operator: 'GreaterThan'
-    threshold: 0
-    dimensions: []
-  }
-  {
-    name: 'feeds-ill'
-    description: 'A quarter or more of the feeds are ill: health is degraded, and sources are missing.'
-    severity: 3
-    window: 'PT15M'
-    query: '${illFeeds}| where percent >= 25'
-    column: 'percent'
-    aggregation: 'Maximum'
-    operator: 'GreaterThanOrEqual'
-    threshold: 25
-    dimensions: []
+    query: '${refreshes}| where status != "SUCCEEDED"'
+    of: '""'
   }
   {
     name: 'server-errors'
-    description: 'HTTP answers of 500 and above.'
-    severity: 2
-    window: 'PT15M'
-    query: 'requests | where toint(resultCode) >= 500 | summarize failures = sum(itemCount)'
-    column: 'failures'
-    aggregation: 'Total'
-    operator: 'GreaterThan'
-    threshold: 5
-    dimensions: []
+    query: 'requests | where timestamp > ago(15m) and toint(resultCode) >= 500 | summarize failures = sum(itemCount) | where failures > 5'
+    of: '""'
   }
 ]
 
-var timerRules = [for timer in timers: {
+var minor = [
+  {
+    // The figures lack these articles until somebody acts.
+    name: 'articles-failed'
+    query: '${backlogs}| where failed > 0'
+  }
+  {
+    // Until a person decides.
+    name: 'review-waits'
+    query: '${waitingReviews}| where seconds > iff(kind == "BATCH", 86400, 604800)'
+  }
+  {
+    name: 'feed-disabled'
+    query: disabledFeeds
+  }
+  {
+    name: 'feeds-ill'
+    query: '${illFeeds}| where percent >= 25'
+  }
+]
+
+var timerAlerts = [for timer in timers: {
   name: 'timer-silent-${timer.name}'
-  description: '${timer.name} has not run well for too long: what it keeps fresh grows old.'
-  severity: 1
-  window: timer.silentAfter
-  query: 'requests | where name == "${timer.name}" and success == true | summarize runs = count()'
-  column: 'runs'
-  aggregation: 'Total'
-  operator: 'LessThan'
-  threshold: 1
-  dimensions: []
+  query: 'requests | where timestamp > ago(${timer.silentAfterMinutes}m) and name == "${timer.name}" and success == true | summarize runs = count() | where runs == 0'
 }]
+
+// Nothing can be fetched, or what a timer keeps fresh grows old.
+var urgent = concat([
+  {
+    name: 'web-unreachable'
+    query: outages
+  }
+], timerAlerts)
+
+var urgentRows = [for each in urgent: '(${each.query} | project alert = "${each.name}")']
+var importantRows = [for each in important: '(${each.query} | project alert = strcat("${each.name} ", ${each.of}))']
+var minorRows = [for each in minor: '(${each.query} | project alert = "${each.name}")']
+
+var rules = [
+  {
+    name: 'urgent'
+    description: 'The web cannot be reached, or a timer is silent.'
+    severity: 1
+    rows: urgentRows
+  }
+  {
+    name: 'important'
+    description: 'Figures are old or incomplete, work was given up, or requests fail.'
+    severity: 2
+    rows: importantRows
+  }
+  {
+    name: 'minor'
+    description: 'Feeds, articles or reviews need a person.'
+    severity: 3
+    rows: minorRows
+  }
+]
 
 resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = if (!empty(email)) {
   name: 'ag-${appName}'
@@ -263,7 +204,7 @@ resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = if (!empty(e
   }
 }
 
-resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in (logAlertMinutes == 0 ? [] : concat(ownRules, timerRules)): {
+resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in (logAlertMinutes == 0 ? [] : rules): {
   name: '${appName}-${rule.name}'
   location: location
   tags: tags
@@ -277,17 +218,25 @@ resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for ru
       insightsId
     ]
     evaluationFrequency: 'PT${logAlertMinutes}M'
-    windowSize: rule.window
+    // As long as the longest look back.
+    windowSize: 'PT45M'
     autoMitigate: true
     criteria: {
       allOf: [
         {
-          query: rule.query
-          metricMeasureColumn: rule.column
-          timeAggregation: rule.aggregation
-          operator: rule.operator
-          threshold: rule.threshold
-          dimensions: rule.dimensions
+          query: 'union ${join(rule.rows, ', ')}'
+          timeAggregation: 'Count'
+          operator: 'GreaterThan'
+          threshold: 0
+          dimensions: [
+            {
+              name: 'alert'
+              operator: 'Include'
+              values: [
+                '*'
+              ]
+            }
+          ]
           failingPeriods: {
             numberOfEvaluationPeriods: 1
             minFailingPeriodsToAlert: 1

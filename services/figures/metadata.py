@@ -162,7 +162,8 @@ async def count_entries(store: Store) -> int:
 
 
 async def last_refreshes(store: Store) -> tuple[CacheMetadata | None, LastRefresh | None]:
-    """The last successful refresh, and the last one. None before the first, or if the document cannot be read."""
+    """The last successful refresh, and the last one. None before the first, or if the document cannot be read. What
+    ended in the last moments may be missing: a refresh follows quarters of an hour later."""
     keys = [(METADATA_PARTITION, CacheMetadata.ID), (METADATA_PARTITION, LastRefresh.ID)]
-    metadata, last = await store.read_many(SENTIMENT_CACHE.name, keys)
+    metadata, last = await store.read_many(SENTIMENT_CACHE.name, keys, may_be_stale=True)
     return readable(metadata, CacheMetadata.from_document), readable(last, LastRefresh.from_document)

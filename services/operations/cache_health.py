@@ -46,6 +46,7 @@ def lacks_of(tool: Tool, entries: Sequence[Document | None], generation: Documen
     return missing
 
 
+_COUNTED = ("hits", "misses", "errors")
 _INTERNAL = ("entity_type", "schema_version", "ttl_timestamp")
 
 
@@ -87,12 +88,7 @@ class CacheHealth:
             "total_entries": total,
             **counted,
             "reads_by_hour": [
-                {
-                    "hour": format_time(hour_start(each.hour)),
-                    "hits": each.hits,
-                    "misses": each.misses,
-                    "errors": each.errors,
-                }
+                {"hour": format_time(hour_start(each.hour)), **{name: getattr(each, name) for name in _COUNTED}}
                 for each in hours
             ],
             "cache_hit_rate": hit_rate(counted["cache_hits_24h"], counted["cache_misses_24h"]),

@@ -15,7 +15,7 @@ from models.operations import Heartbeat
 from models.quarantine import QuarantineKind
 from models.values import format_time, parse_time
 from services.logs import log_event
-from services.ports import Clock, Query, Store, Where, listed, readable
+from services.ports import Clock, Query, Store, Where, readable
 from services.store.containers import CATALOG, QUARANTINE
 
 log = logging.getLogger("toolpulse.heartbeats")
@@ -72,9 +72,10 @@ class Heartbeats:
 
     async def list(self, timers: Sequence[str]) -> dict[str, Heartbeat]:
         """The stored heartbeats among `timers`, by name."""
-        page = await self._store.query(CATALOG.name, Query(partition=Heartbeat.PARTITION, may_be_stale=True))
-        beats = listed(page, Heartbeat.from_document, "id").items
-        return {beat.id: beat for beat in beats if beat.id in timers}
+        keys = [(Heartbeat.PARTITION, timer) for timer in timers]
+        stored = await self._store.read_many(CATALOG.name, keys, may_be_stale=True)
+        beats = [readable(document, Heartbeat.from_document) for document in stored]
+        return {beat.id: beat for beat in beats if beat is not None}
 
 
 JUMP_SHOWN = timedelta(days=1)

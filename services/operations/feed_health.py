@@ -7,6 +7,7 @@ person decides. Counts need as many reads for many feeds as for few.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,8 +15,8 @@ from datetime import datetime, timedelta
 from models.feed import VERDICTS, FeedVerdict, Outage
 from models.values import format_time, parse_time
 from services.operations.checks import Check, Status
-from services.ports import Query, Store, Where, readable
-from services.store.containers import CATALOG, FEEDS
+from services.ports import Query, Store, Where
+from services.store.containers import FEEDS
 
 DEGRADED_SHARE = 0.25
 """The share of the feeds that count, from which on ill feeds degrade the app."""
@@ -27,6 +28,9 @@ UNREACHED: tuple[FeedVerdict, ...] = ("gone", "blocked", "failing")
 """The verdicts on feeds that bring nothing because they cannot be fetched. So do those that the app disabled."""
 ILL: tuple[FeedVerdict, ...] = (*UNREACHED, "empty", "stale", "silent")
 
+_OTHERS: tuple[FeedVerdict, ...] = tuple(each for each in VERDICTS if each != "ok")
+_NOT_OK = Where("verdict", "in", _OTHERS)
+FEW = 20
 _ENABLED = Where("enabled", "eq", True)
 _DISABLED = Where("enabled", "eq", False)
 _BY_PERSON = Where("disabled_by", "eq", "person")
@@ -63,25 +67,30 @@ class FeedCounts:
 async def count_feeds(store: Store, overdue_since: datetime | None) -> FeedCounts:
     """Without `overdue_since` none is overdue.
 
-    Feeds that are ok are those without another verdict, since counting nearly all feeds costs most.
+    Feeds that are ok are those without another verdict, since counting nearly all feeds costs most. Every feed that is
+    disabled has another one. A few such feeds are read, which costs less than to count them by verdict.
     """
 
     async def count(*where: Where) -> int:
         return await store.count(FEEDS.name, where, may_be_stale=True)
 
-    async def overdue() -> int:
-        if overdue_since is None:
-            return 0
-        return await count(_ENABLED, Where("last_successful_fetch", "lt", format_time(overdue_since)))
-
-    others: list[FeedVerdict] = [each for each in VERDICTS if each != "ok"]
-    enabled, disabled, by_people, late, *verdicts = await asyncio.gather(
-        *(count(_ENABLED), count(_DISABLED), count(_BY_PERSON), overdue()),
-        *(count(Where("verdict", "eq", each)) for each in others),
-    )
-    by_verdict: dict[FeedVerdict, int] = dict(zip(others, verdicts, strict=True))
+    late = 0
+    if overdue_since is not None:
+        late = await count(_ENABLED, Where("last_successful_fetch", "lt", format_time(overdue_since)))
+    enabled, others = await asyncio.gather(count(_ENABLED), count(_NOT_OK))
+    if others <= FEW:
+        read = (await store.query(FEEDS.name, Query((_NOT_OK,), may_be_stale=True))).items if others else []
+        verdicts = Counter[FeedVerdict](each["verdict"] for each in read)
+        disabled = sum(not each["enabled"] for each in read)
+        by_people = sum(each.get("disabled_by") == "person" for each in read)
+    else:
+        disabled, by_people, *numbers = await asyncio.gather(
+            count(_DISABLED), count(_BY_PERSON), *(count(Where("verdict", "eq", each)) for each in _OTHERS)
+        )
+        verdicts = Counter(dict(zip(_OTHERS, numbers, strict=True)))
     stored = enabled + disabled
-    return FeedCounts(stored, enabled, by_people, late, by_verdict | {"ok": max(0, stored - sum(verdicts))})
+    by_verdict = {each: verdicts[each] for each in _OTHERS} | {"ok": max(0, stored - verdicts.total())}
+    return FeedCounts(stored, enabled, by_people, late, by_verdict)
 
 
 def judge_feeds(
@@ -144,11 +153,6 @@ def judge_web(outage: Outage | None, now: datetime) -> Check:
     )
     facts = {"unreachable_since": since, "failing_hosts": outage.failing, "answering_hosts": outage.answering}
     return Check("unhealthy" if now - outage.since > NO_SUCCESS_FOR else "degraded", detail, facts)
-
-
-async def read_outage(store: Store) -> Outage | None:
-    document = await store.read(CATALOG.name, Outage.PARTITION, Outage.ID)
-    return readable(document, Outage.from_document)
 
 
 def _listed(feeds: FeedCounts) -> str:

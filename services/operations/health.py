@@ -11,10 +11,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import ToolpulseError, Unavailable, Unusable
+from models.feed import Outage
 from models.operations import Audit, Heartbeat
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services.figures.metadata import last_refreshes
@@ -34,14 +35,14 @@ from services.operations.feed_health import (
     judge_feeds,
     judge_web,
     last_success,
-    read_outage,
 )
 from services.operations.traffic import Load, StoreTraffic
 from services.ports import Archive, Clock, Query, QueueDepth, Queues, Store, Where, readable
-from services.store.containers import CATALOG, DOCUMENTS, FEEDS
+from services.store.containers import CATALOG, DOCUMENTS
 from services.topology import ANALYZE_ARTICLES, QUEUES, REFRESH_TOOLS, TIMERS, Timer
 from services.work.backlog import Backlog, BacklogReader
 
+T = TypeVar("T")
 _WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
 
 REPORT_SHARED_SECONDS = 1.0
@@ -55,9 +56,7 @@ REFRESH_OVERDUE = timedelta(minutes=30)
 BACKLOG_OVERDUE = timedelta(minutes=2)
 REFUSED_AT_LEAST = 10
 REFUSED_SHARE = 0.01
-
-_FEEDS = (Where("entity_type", "eq", "Feed"),)
-_ENABLED = Where("enabled", "eq", True)
+RECORDED = ("scheduler", "clock", "web", "feeds_active", "last_successful_fetch", "audit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,57 +266,48 @@ class Health:
     async def _check_all(self) -> HealthReport:
         checks: dict[str, Callable[[], Awaitable[Check]]] = {
             "database": self._database,
-            "scheduler": self._scheduler,
-            "clock": self._clock_jumps,
-            "web": self._web,
-            "feeds_active": self._feeds_active,
-            "last_successful_fetch": self._last_successful_fetch,
             "queues": self._queue_depths,
             "analysis": self._analysis,
             "cache": self._cache,
             "archive": self._full_texts,
             "quarantine": self._reviews,
-            "audit": self._audit,
         }
         self.started = min(self.started, self.clock())  # else a clock that was ahead would excuse what is overdue
-        results = await asyncio.gather(*(_checked(check) for check in checks.values()))
-        return HealthReport(dict(zip(checks, results, strict=True)), self.version, self.clock())
+        own = asyncio.gather(*map(_checked, checks.values()))
+        recorded = await _checked(self._recorded)
+        shared = dict.fromkeys(RECORDED, recorded) if isinstance(recorded, Check) else recorded
+        return HealthReport({**dict(zip(checks, await own, strict=True)), **shared}, self.version, self.clock())
+
+    async def _recorded(self) -> dict[str, Check]:
+        """The checks of what timers, polls and audits have recorded, which share their reads."""
+        now = self.clock()
+        overdue_since = now - NO_SUCCESS_FOR if now - self.started >= FIRST_RUNS_WITHIN else None
+        keys = [(Outage.PARTITION, Outage.ID), (Audit.PARTITION, Audit.ID)]
+        feeds, latest, beats, documents = await asyncio.gather(
+            count_feeds(self.store, overdue_since),
+            last_success(self.store),
+            self.heartbeats.list([timer.name for timer in TIMERS]),
+            self.store.read_many(CATALOG.name, keys, may_be_stale=True),
+        )
+        real = latest
+        if latest is not None and is_ahead(latest, now):
+            until = Where("last_successful_fetch", "le", format_time(now + CLOCKS_DIFFER))
+            real = await last_success(self.store, until)
+        outage = readable(documents[0], Outage.from_document)
+        is_cut_off = outage is not None and outage.lasts
+        checks = (
+            judge_timers(TIMERS, beats, self.started, now),
+            judge_clock(beats, latest, now),
+            judge_web(outage, now),
+            judge_feeds(feeds, real, self.sources_off, now, is_cut_off=is_cut_off),
+            judge_last_fetch(real, self.started, now) if feeds.enabled else judge_no_active_feed(bool(feeds.stored)),
+            judge_audit(readable(documents[1], Audit.from_document)),
+        )
+        return dict(zip(RECORDED, checks, strict=True))
 
     async def _database(self) -> Check:
         await self.store.ping()
         return judge_store(await self.traffic.recent())
-
-    async def _scheduler(self) -> Check:
-        beats = await self.heartbeats.list([timer.name for timer in TIMERS])
-        return judge_timers(TIMERS, beats, self.started, self.clock())
-
-    async def _clock_jumps(self) -> Check:
-        beats = await self.heartbeats.list([timer.name for timer in TIMERS])
-        return judge_clock(beats, await last_success(self.store), self.clock())
-
-    async def _feeds_active(self) -> Check:
-        now = self.clock()
-        overdue_since = now - NO_SUCCESS_FOR if now - self.started >= FIRST_RUNS_WITHIN else None
-        feeds = await count_feeds(self.store, overdue_since)
-        outage = await read_outage(self.store)
-        is_cut_off = outage is not None and outage.lasts
-        success = await self._last_real_success()
-        return judge_feeds(feeds, success, self.sources_off, now, is_cut_off=is_cut_off)
-
-    async def _web(self) -> Check:
-        return judge_web(await read_outage(self.store), self.clock())
-
-    async def _last_successful_fetch(self) -> Check:
-        active = await self.store.query(FEEDS.name, Query((_ENABLED,), limit=1, may_be_stale=True))
-        if not active.items:
-            stored = await self.store.query(FEEDS.name, Query(_FEEDS, limit=1, may_be_stale=True))
-            return judge_no_active_feed(bool(stored.items))
-        return judge_last_fetch(await self._last_real_success(), self.started, self.clock())
-
-    async def _last_real_success(self) -> datetime | None:
-        """The last success that no clock which was ahead has recorded."""
-        until = Where("last_successful_fetch", "le", format_time(self.clock() + CLOCKS_DIFFER))
-        return await last_success(self.store, until)
 
     async def _analysis(self) -> Check:
         return judge_backlog(await self.backlog.counted(BACKLOG_SECONDS), self.started, self.clock())
@@ -342,17 +332,13 @@ class Health:
     async def _reviews(self) -> Check:
         return judge_reviews(await waiting_reviews(self.store), self.clock())
 
-    async def _audit(self) -> Check:
-        document = await self.store.read(CATALOG.name, Audit.PARTITION, Audit.ID)
-        return judge_audit(readable(document, Audit.from_document))
-
     async def _cache(self) -> Check:
         metadata, last = await last_refreshes(self.store)
         state = CacheFacts(metadata, last, await dirty_tools(self.store))
         return judge_cache(state, self.started, self.clock())
 
 
-async def _checked(check: Callable[[], Awaitable[Check]]) -> Check:
+async def _checked(check: Callable[[], Awaitable[T]]) -> T | Check:
     """A check that fails is unhealthy, and does not stop the others."""
     try:
         async with asyncio.timeout(CHECK_SECONDS):

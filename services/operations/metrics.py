@@ -46,17 +46,17 @@ class Metrics:
     async def text(self) -> str:
         now = self._clock()
         kinds = (IngestionTotals, AnalysisTotals, CacheTotals, StoreTotals, Audit)
-        found = await self._store.read_many(CATALOG.name, [(kind.PARTITION, kind.ID) for kind in kinds])
+        keys = [(kind.PARTITION, kind.ID) for kind in kinds]
+        found = await self._store.read_many(CATALOG.name, keys, may_be_stale=True)
         ingested, analyzed, cached, stored, audited = found
         metadata, _ = await last_refreshes(self._store)
         hosts = await self._store.count(CATALOG.name, (_HOSTS,), HostState.PARTITION, may_be_stale=True)
-        is_due = Where("next_fetch_time", "le", format_time(now))
-        due = await self._store.count(FEEDS.name, (_ENABLED, is_due), may_be_stale=True)
         by_verdict = (await count_feeds(self._store, None)).by_verdict
+        fastest, due = await self._fastest(format_time(now))
         backlog = await self._backlog.counted()
         lines = [
             *of_ingestion(IngestionTotals.from_document(ingested) if ingested else IngestionTotals.at(now)),
-            *of_feeds(due, await self._fastest(), hosts, by_verdict),
+            *of_feeds(due, fastest, hosts, by_verdict),
             *of_analysis(AnalysisTotals.from_document(analyzed) if analyzed else AnalysisTotals.at(now), backlog, now),
             *of_cache(CacheTotals.from_document(cached) if cached else CacheTotals.at(now), metadata),
             *of_store(StoreTotals.from_document(stored) if stored else StoreTotals.at(now)),
@@ -67,9 +67,16 @@ class Metrics:
         ]
         return "\n".join(lines) + "\n"
 
-    async def _fastest(self) -> list[Feed]:
+    async def _fastest(self, now: str) -> tuple[list[Feed], int]:
+        """The fastest feeds, and how many of all are due: counted by the store only if there are further feeds."""
         query = Query((_ENABLED,), order="by_velocity", limit=MAX_FEEDS, may_be_stale=True)
-        return listed(await self._store.query(FEEDS.name, query), Feed.from_document, "feed_id").items
+        page = await self._store.query(FEEDS.name, query)
+        due = sum(each["next_fetch_time"] <= now for each in page.items)
+        if page.next is not None:
+            due = await self._store.count(
+                FEEDS.name, (_ENABLED, Where("next_fetch_time", "le", now)), may_be_stale=True
+            )
+        return listed(page, Feed.from_document, "feed_id").items, due
 
 
 def of_ingestion(totals: IngestionTotals) -> Iterator[str]:

@@ -202,7 +202,7 @@ async def test_an_archive_that_cannot_be_reached_shows_once_a_full_text_is_kept(
 @pytest.mark.parametrize(
     ("changes", "detail"),
     [
-        ({"enabled": False, "disabled_reason": "HTTP 410"}, "none of 1 feeds is enabled"),
+        ({"enabled": False, "disabled_reason": "HTTP 410", "verdict": "disabled"}, "none of 1 feeds is enabled"),
         ({"consecutive_errors": 3, "verdict": "failing"}, "1 of 1 feeds are ill (1 failing)"),
     ],
 )

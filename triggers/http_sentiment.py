@@ -159,17 +159,19 @@ _TAG = re.compile(r'(?:W/)?("[^"]*")')
 def _aggregate_response(services: Container, req: func.HttpRequest, served: Aggregate) -> func.HttpResponse:
     """HTTP caches may keep the body, and must revalidate its ETag at each request."""
     now = services.clock()
-    aggregate = served.in_view(VIEW.of(req), now)
-    headers = {
-        "Cache-Control": "no-cache",
-        "ETag": aggregate.etag,
-        "Age": str(served.entry.age_seconds(now)),
-        "X-Cache": served.state,
-    }
-    known = req.headers.get("If-None-Match")
+    view, known, age = VIEW.of(req), req.headers.get("If-None-Match"), served.entry.age_seconds(now)
+    response: func.HttpResponse | None = served.answers.get((view, known, age))
+    if response is not None:
+        return response
+    aggregate = served.in_view(view, now)
+    headers = {"Cache-Control": "no-cache", "ETag": aggregate.etag, "Age": str(age), "X-Cache": served.state}
     if known is not None and (known.strip() == "*" or aggregate.etag in _TAG.findall(known)):
-        return func.HttpResponse(status_code=304, headers=headers)
-    return func.HttpResponse(aggregate.body, headers=headers, mimetype="application/json", charset="utf-8")
+        response = func.HttpResponse(status_code=304, headers=headers)
+    else:
+        response = func.HttpResponse(aggregate.body, headers=headers, mimetype="application/json", charset="utf-8")
+    served.answers.clear()  # a new one is needed each second
+    served.answers[view, known, age] = response
+    return response
 
 
 @sentiment_http.get("sentiment/trends", TREND_PERIOD, tag=TAG, returns=ListOf("Trends", Trend))

@@ -20,7 +20,6 @@ from models.cache import (
 from models.errors import InvalidInput, NotFound
 from models.operations import CacheTotals
 from models.run import Attempt, JobRun
-from models.values import hour_key
 from services import telemetry
 from services.ports import Clock, Document, Store, Where, readable
 from services.store.containers import SENTIMENT_CACHE
@@ -47,7 +46,7 @@ class Counters:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._by_hour: dict[str, Counts] = {}
+        self._by_hour: dict[float, Counts] = {}
         self._totals: Counter[str] = Counter()
         self.writer = CountWriter(store)
         self.writer.register(self._take)
@@ -93,7 +92,7 @@ class Counters:
 
     def _count(self, kind: Literal["hits", "misses", "errors"], number: int = 1) -> None:
         now = self._clock()
-        if (hour := hour_key(now)) not in self._by_hour:
+        if (hour := now.timestamp() // 3600) not in self._by_hour:
             self._by_hour[hour] = CacheCounters.at(now), Counter()
         self._by_hour[hour][1][kind] += number
         self.writer.soon()

@@ -121,6 +121,8 @@ class Aggregate:
     made_at: datetime
     state: ReadResult = "HIT"
     view: View = "default"
+    answers: dict[object, Any] = field(default_factory=dict, init=False, compare=False)
+    """What a caller has made of it and may find again."""
 
     @property
     def resource(self) -> AggregateResource:
@@ -156,11 +158,11 @@ class Recent:
     last_write: LastWrite = lambda: None
     kept: dict[object, tuple[datetime, datetime, object, Any]] = field(default_factory=dict)
 
-    def get(self, key: object, now: datetime) -> Any:
+    def get(self, key: object, now: datetime, last_write: object) -> Any:
         """None if nothing is kept, or no longer."""
         if key in self.kept:
-            since, until, last_write, found = self.kept[key]
-            if since <= now < until and (last_write is None or last_write == self.last_write()):
+            since, until, before, found = self.kept[key]
+            if since <= now < until and before in (None, last_write):
                 return found
             del self.kept[key]
         return None
@@ -207,15 +209,20 @@ class Reader:
         """An aggregate that says that it is complete is kept until the next write only."""
         if (text, period) not in self.recent.kept:
             return None
-        completeness = await self.completeness.of_all()
+        reader, last_write = self.completeness.backlog, self.recent.last_write()
+        backlog = reader.kept(reader.seconds(), last_write)
+        if backlog is None:
+            backlog, last_write = await reader.counted(), self.recent.last_write()
         # Meanwhile its generation may have been raised, or its tool refreshed.
-        kept: Aggregate | None = self.recent.get((text, period), now)
+        kept: Aggregate | None = self.recent.get((text, period), now, last_write)
         if kept is None or kept.entry.generation != self.generations.known(kept.entry.tool_id):
             return None
-        return kept.with_completeness(completeness, now)
+        found = kept.with_completeness(Completeness.of(backlog), now)
+        self.recent.kept[text, period] = *self.recent.kept[text, period][:3], found
+        return found
 
     async def _from_store(self, text: str, period: Period, now: datetime) -> Aggregate:
-        known: Tool | None = self.recent.get(text, now)
+        known: Tool | None = self.recent.get(text, now, self.recent.last_write())
 
         async def once() -> Aggregate:
             nonlocal known

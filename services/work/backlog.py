@@ -72,9 +72,9 @@ class BacklogReader:
         """
         called, last_write = self.seconds(), self.last_write()
         while True:
+            if (kept := self.kept(called, last_write)) is not None:
+                return kept
             if self._reading is None:
-                if called < self._kept_until and (not self._latest.is_empty or self._is_of(called, last_write)):
-                    return self._latest
                 # With a context of its own: the reading outlives the invocation that began it, and its deadline.
                 self._began, self._began_after = self.seconds(), self.last_write()
                 outside = deadline.outside()
@@ -86,6 +86,11 @@ class BacklogReader:
                 return UNKNOWN
             if is_of_now or not reading.result().is_empty:
                 return reading.result()
+
+    def kept(self, called: float, last_write: object) -> Backlog | None:
+        """What `counted` returns to a call at that time without waiting, if it can."""
+        is_kept = self._reading is None and called < self._kept_until
+        return self._latest if is_kept and (not self._latest.is_empty or self._is_of(called, last_write)) else None
 
     def _is_of(self, called: float, last_write: object) -> bool:
         """Whether the last reading, which may be under way, has seen every write before a call at that time."""

@@ -22,25 +22,23 @@ def _aggregate(generation: int = 0, **changes: Any) -> Aggregate:
 def test_what_was_read_is_kept_for_its_seconds_from_the_read_of_the_store() -> None:
     recent = Recent(2.0)
     recent.put("code", "found", NOW, None)
-    assert recent.get("code", NOW + timedelta(seconds=1.9)) == "found"
-    assert recent.get("vs code", NOW) is None
-    assert recent.get("code", NOW - timedelta(seconds=1)) is None, "the clock was set back"
+    assert recent.get("code", NOW + timedelta(seconds=1.9), 0) == "found"
+    assert recent.get("vs code", NOW, 0) is None
+    assert recent.get("code", NOW - timedelta(seconds=1), 0) is None, "the clock was set back"
     recent.put("code", "found", NOW, None)
-    assert recent.get("code", NOW + timedelta(seconds=2)) is None
-    assert recent.get("code", NOW) is None, "what was too old is gone"
+    assert recent.get("code", NOW + timedelta(seconds=2), 0) is None
+    assert recent.get("code", NOW, 0) is None, "what was too old is gone"
 
 
 def test_what_a_write_may_change_is_kept_until_the_next_write_only() -> None:
-    writes = [1]
-    recent = Recent(2.0, lambda: writes[0])
+    recent = Recent(2.0)
     recent.put("complete", "found", NOW, 1)
     recent.put("incomplete", "found", NOW, None)
-    assert recent.get("complete", NOW) == "found"
-    writes[0] = 2
-    assert recent.get("complete", NOW) is None
-    assert recent.get("incomplete", NOW) == "found"
+    assert recent.get("complete", NOW, 1) == "found"
+    assert recent.get("complete", NOW, 2) is None
+    assert recent.get("incomplete", NOW, 2) == "found"
     recent.put("complete", "found", NOW, 1)
-    assert recent.get("complete", NOW) is None, "it was read before the write"
+    assert recent.get("complete", NOW, 2) is None, "it was read before the write"
 
 
 def test_with_zero_seconds_nothing_is_kept() -> None:
@@ -52,8 +50,8 @@ def test_with_zero_seconds_nothing_is_kept() -> None:
 def test_nothing_is_kept_beyond_its_end() -> None:
     recent, end = Recent(3600.0), NOW + timedelta(minutes=30)
     recent.put("code", "found", NOW, None, end)
-    assert recent.get("code", end - timedelta(seconds=1)) == "found"
-    assert recent.get("code", end) is None
+    assert recent.get("code", end - timedelta(seconds=1), 0) == "found"
+    assert recent.get("code", end, 0) is None
 
 
 def test_the_oldest_is_dropped_when_there_are_too_many() -> None:
@@ -61,7 +59,7 @@ def test_the_oldest_is_dropped_when_there_are_too_many() -> None:
     recent = Recent(2.0)
     for number in range(MAX_KEPT + 1):
         recent.put(number, "found", NOW, None)
-    assert [number for number in (0, 1, MAX_KEPT) if recent.get(number, NOW) is not None] == [1, MAX_KEPT]
+    assert [number for number in (0, 1, MAX_KEPT) if recent.get(number, NOW, 0) is not None] == [1, MAX_KEPT]
 
 
 def test_an_entry_is_shown_with_its_id_its_tools_name_and_whether_it_is_stale() -> None:

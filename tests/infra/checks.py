@@ -25,6 +25,8 @@ HOST_SETTINGS = {
     "APPLICATIONINSIGHTS_SDKSTATS_DISABLED",
     "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL",
     "AZURE_CLIENT_ID",
+    "AzureFunctionsJobHost__logging__logLevel__Function",
+    "AzureFunctionsJobHost__logging__logLevel__default",
 }
 """What the Functions host, the telemetry exporter and azure-identity read. Flex Consumption refuses many others."""
 

@@ -27,6 +27,13 @@ resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
 }
 
+// Two or three lines of the host for each execution cost more than what the app says. host.json lets through what timers
+// and queue functions say, and the request of each execution; of HTTP functions, warnings.
+var logSettings = {
+  AzureFunctionsJobHost__logging__logLevel__default: 'Warning'
+  AzureFunctionsJobHost__logging__logLevel__Function: 'Warning'
+}
+
 var hostSettings = {
   APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
   APPLICATIONINSIGHTS_CONNECTION_STRING: insights.properties.ConnectionString
@@ -130,7 +137,7 @@ resource settings 'Microsoft.Web/sites/config@2024-11-01' = {
   // checkov:skip=CKV_AZURE_222:as above
   parent: app
   name: 'appsettings'
-  properties: union(appSettings, hostSettings, toolpulseSettings, secretSettings)
+  properties: union(logSettings, appSettings, hostSettings, toolpulseSettings, secretSettings)
 }
 
 // Publishing takes an Entra identity: no publish profile with a password works.

@@ -1,4 +1,4 @@
-"""Adds counts to stored documents every few seconds. Nobody who counts waits for a write.
+"""Adds counts to stored documents once a minute. Nobody who counts waits for a write.
 
 A process that ends flushes first; a process that is killed loses the counts of at most one interval.
 """
@@ -19,7 +19,7 @@ from services.store.change import change
 
 log = logging.getLogger("toolpulse.counts")
 
-FLUSHED_EVERY_SECONDS = 10.0
+FLUSHED_EVERY_SECONDS = 60.0
 
 Counts = tuple[StoredDocument, Counter[str]]
 """A document without counts, and what to add to its fields."""
@@ -54,12 +54,12 @@ class CountWriter:
         self._sources.append(take)
 
     def add(self, seed: StoredDocument, amounts: Mapping[str, int]) -> None:
-        """Adds the amounts to those that are flushed within a few seconds."""
+        """Adds the amounts to those that are flushed within a minute."""
         self._left.setdefault((seed.partition, seed.id), (seed, Counter()))[1].update(amounts)
         self.soon()
 
     def soon(self) -> None:
-        """Flushes within a few seconds. Without such a call there is no task, so that an idle worker has none."""
+        """Flushes within a minute. Without such a call there is no task, so that an idle worker has none."""
         self._is_wanted = True
         if self._flushing is None:
             work = self._flush_while_wanted()

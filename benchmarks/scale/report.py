@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.scale.limits import limits
-from benchmarks.scale.scenarios import SCENARIOS, Assumptions, Model, Month
+from benchmarks.scale.scenarios import SCENARIOS, SECONDS, Assumptions, Model, Month
 from benchmarks.scale.steps import Step
+from services.topology import QUEUES, TIMERS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "scaling.md"
 RECORDED = Path(__file__).with_name("measured.json")
+GROUPS = 1 + len(TIMERS) + len(QUEUES)
+"""Flex Consumption scales the HTTP functions together, and each other function alone."""
 BEGIN, END = "<!-- {}: from benchmarks/scale_model.py -->\n", "<!-- end -->\n"
 
 
@@ -31,6 +34,7 @@ def tables(measured: Mapping[str, Step], assumed: Assumptions) -> dict[str, str]
     return {
         "steps": _table(("step", "RU", "point reads", "writes", "queries", "KB read", "KB written"), _steps(measured)),
         "scenarios": _table(("", *(each.name for each in SCENARIOS)), _scenarios(model)),
+        "options": _table(("$ a month", *(each.name for each in SCENARIOS)), _options(model)),
         "limits": _table(("limit", "at most", *(each.name for each in SCENARIOS)), _limits(model)),
         "assumptions": _table(("assumed", "is"), _assumptions(assumed)),
     }
@@ -73,15 +77,36 @@ def _scenarios(model: Model) -> Iterator[Sequence[str]]:
     yield ("million executions a month", *(_shown(month.executions / 1e6) for month in months))
     yield ("thousand GB-s a month", *(_shown(month.gb_seconds / 1e3) for month in months))
     yield ("GB stored", *(_shown(month.stored_gb) for month in months))
-    yield ("million queue transactions a month", *(_shown(month.queue_transactions / 1e6) for month in months))
+    yield ("million storage transactions a month", *(_shown(month.queue_transactions / 1e6) for month in months))
     yield ("GB of logs and metrics a month", *(_shown(month.logged_gb) for month in months))
     yield ("$ a month: Cosmos DB serverless", *(_shown(month.serverless) for month in months))
-    yield ("$ a month: or autoscale", *(_shown(month.autoscale) for month in months))
-    yield ("$ a month: or autoscale, hot containers apart", *(_shown(month.dedicated) for month in months))
+    yield ("$ a month: or Cosmos DB autoscale", *(_shown(month.autoscale) for month in months))
     yield ("$ a month: Functions", *(_shown(month.functions) for month in months))
-    yield ("$ a month: storage, queues, logs, metrics, alerts", *(_shown(month.other) for month in months))
-    cheapest = [min(m.serverless, m.autoscale) + m.functions + m.other for m in months]
-    yield ("**$ a month in all, the cheaper Cosmos DB**", *(_shown(each) for each in cheapest))
+    yield ("$ a month: storage and queues", *(_shown(month.storage) for month in months))
+    yield ("$ a month: logs, metrics, spans, alerts", *(_shown(month.monitoring) for month in months))
+    for name, what in (("serverless", "default parameters"), ("autoscale", "autoscale")):
+        sums = [getattr(month, name) + month.functions + month.storage + month.monitoring for month in months]
+        yield (f"**$ a month in all, {what}**", *(_shown(each) for each in sums))
+
+
+def _options(model: Model) -> Iterator[Sequence[str]]:
+    """What main.prod.parameters.json adds, and what else can be chosen."""
+    a, months = model.assumed, [Month.of(model, each) for each in SCENARIOS]
+    tests, group = 3 * SECONDS / 300, 0.5 * SECONDS * a.always_ready_gb_second
+    probes = tests / 1e6 * model.measured["GET health"].units * a.million_units + 0.10
+    added = {
+        "`instanceMemoryMB` 2048": [3 * month.gb_seconds * a.gb_second for month in months],
+        "`availabilityTestMinutes` 5": [tests * a.web_test + probes] * len(months),
+        "`logAlertMinutes` 5": [3 * 1.0] * len(months),
+        "`zoneRedundant`": [(month.serverless + month.storage) / 4 for month in months],
+        "`cosmosBackupTier` Continuous30Days": [month.stored_gb * a.backup_gb_month for month in months],
+        "`maximumInstanceCount` 100, `logRetentionDays` 90": [0.0] * len(months),
+        "not in production: `appZoneRedundant`, 512 MB": [2 * GROUPS * group] * len(months),
+        "not in production: `appZoneRedundant`, 2,048 MB": [8 * GROUPS * group] * len(months),
+        "not in production: `cosmosRequestLogs`": [month.requests * a.request_log_gb * a.logged_gb for month in months],
+    }
+    for name, dollars in added.items():
+        yield (name, *map(_shown, dollars))
 
 
 def _limits(model: Model) -> Iterator[Sequence[str]]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from benchmarks.scale import steps
+from benchmarks.scale.steps import TOOLS_OF_BUDGETS as TOOLS
 from benchmarks.scale.steps import Step
 from services.feeds.claims import MAX_FEEDS, TICK_SECONDS
 from services.figures.refresh import PLACE_SECONDS, PLACES, paced
@@ -21,6 +22,8 @@ from services.work.backlog import KEPT_SECONDS
 
 SECONDS = 30 * 86_400
 GB = 1e9
+DASHBOARD_SECONDS = 30
+"""The overview of an open dashboard asks so often (triggers/page/dashboard/lib/questions.js)."""
 _RECOUNT = f"recount an hour of {steps.RECOUNTED[1][1]} mentions, after {steps.RECOUNTED[1][0]} hours"
 REFRESH_SECONDS = REFRESH_SENTIMENT_CACHE.every.total_seconds()
 
@@ -36,15 +39,19 @@ class Assumptions:
     """The busiest second of an hour over the hour's average, as benchmarks/flow.py measures it: autoscale bills it."""
     autoscale_least_maximum: float = 1_000
     """Of the database, and of a container with a maximum of its own."""
-    hot_share: float = 0.25
-    """A container with at least this share of the load is hot: it gets a maximum of its own."""
     stored_gb_month: float = 0.25
     million_executions: float = 0.40
     gb_second: float = 0.000026
     million_queue_transactions: float = 0.40
     logged_gb: float = 2.30
-    alerts_month: float = 14 * 0.50 + 0.10
+    alerts_month: float = 3 * 0.50 + 0.10
     """Log alerts every 15 minutes, and the metric alert on refused requests (infra/bicep/modules/alerts.bicep)."""
+    leases_second: float = 0.75
+    """Requests for leases of the hosts' locks in blob storage; they cost as much as those of queues."""
+    web_test: float = 0.0005
+    always_ready_gb_second: float = 0.000004
+    backup_gb_month: float = 0.20
+    request_log_gb: float = 1e-6
     free_executions: float = 250_000
     free_gb_seconds: float = 100_000
 
@@ -60,13 +67,18 @@ class Assumptions:
     read_computed: float = 0.002
     index_share: float = 0.3
     """The size of the index, as a share of the stored documents."""
-    log_envelope_bytes: float = 500.0
-    """Bytes that Application Insights adds to each log line and each execution."""
+    log_envelope_bytes: float = 800.0
+    """Bytes around the text of a log line, as a sink received them around a span."""
+    execution_bytes: float = 1_200.0
+    """The record that the host makes of each execution: an envelope, the name, URL and outcome."""
+    span_bytes: float = 980.0
+    """Of each request to the store, fetch and execution in a sampled trace, as a sink received them."""
+    sampled: float = Settings().telemetry_sample_ratio
     metric_bytes_hour: float = 12 * 20 * 552
     """Of one worker: points of 552 bytes every 300 s. A sink received 16 (quiet) to 28 (busy), and 18 of clean_up."""
 
-    fetch_seconds: float = 0.5
-    fetches_per_instance: float = float(Settings().max_concurrent_requests)
+    message_seconds: float = 2.0
+    """How long the slowest feed of a message takes. Azure bills it for the instance, however much else runs there."""
     claims_per_second: float = 500.0
     articles_per_instance_second: float = 50.0
     grouped_per_instance_second: float = 100.0
@@ -75,8 +87,12 @@ class Assumptions:
     shortest_execution: float = 1.0
     instance_gb: float = 0.5
     """The smallest instance of Flex Consumption."""
-    queue_polling_seconds: float = 2.0
+    queue_polling_seconds: float = 5.0
     """The maxPollingInterval of host.json."""
+    polls_after_message: float = 4.0
+    """Those that the host adds after each message, until it waits so long again."""
+    dashboard_hours_day: float = 2.0
+    """How long the overview is open and visible; it asks every DASHBOARD_SECONDS."""
     refreshed_after_seconds: float = 2.0
     """How long a tool with new mentions waits for its refresh: mentions of this time are counted together."""
 
@@ -106,12 +122,15 @@ class Load:
     bytes_stored: dict[str, float] = field(default_factory=dict)
     messages: float = 0.0
     executions: float = 0.0
-    busy_instances: dict[str, float] = field(default_factory=dict)
+    busy_instances: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     log_bytes: float = 0.0
+    requests: float = 0.0
     polls: float = 0.0
     hot_mentions: float = 0.0
     refresh_units: float = 0.0
     """Of one refresh of all tools, which takes a minute."""
+    batch_units: float = 0.0
+    """Of one batch of a refresh, most of which falls in one second."""
 
     @property
     def units(self) -> float:
@@ -120,7 +139,7 @@ class Load:
 
 class Model:
     def __init__(self, measured: Mapping[str, Step], assumed: Assumptions) -> None:
-        self.measured = measured
+        self.measured = {**measured, **steps.budgeted()}
         self.assumed = assumed
 
     def load(self, scenario: Scenario) -> Load:
@@ -145,32 +164,39 @@ class Model:
             load.units_at[name] += rate * (units - (less.units_at.get(name, 0.0) if less else 0.0))
         lines = step.log_lines - (less.log_lines if less else 0.0)
         text = step.log_bytes - (less.log_bytes if less else 0.0)
-        load.log_bytes += rate * (text + lines * self.assumed.log_envelope_bytes)
+        requests = step.requests - (less.requests if less else 0.0)
+        load.requests += rate * requests
+        load.log_bytes += rate * (text + lines * self.assumed.log_envelope_bytes + requests * self._span_bytes)
 
-    def _run(self, load: Load, name: str, rate: float, seconds: float) -> None:
+    @property
+    def _span_bytes(self) -> float:
+        return self.assumed.span_bytes * self.assumed.sampled
+
+    def _run(self, load: Load, name: str, rate: float, seconds: float, shortest: float | None = None) -> None:
         """Adds executions of a function. Each keeps an instance busy for `seconds`, if executions share the instance.
 
-        If there are few, each has an instance of its own, and is billed for at least a second.
+        Each is billed for at least `shortest` seconds, but an instance once for a time in which several run: executions
+        begin at random.
         """
         load.executions += rate
-        load.busy_instances[name] = max(rate * seconds, min(1.0, rate * self.assumed.shortest_execution))
-        load.log_bytes += rate * self.assumed.log_envelope_bytes
-        # Each function scales on its own, and is called often enough to keep a worker alive.
-        load.log_bytes += math.ceil(load.busy_instances[name]) * self.assumed.metric_bytes_hour / 3600
+        billed = self.assumed.shortest_execution if shortest is None else shortest
+        load.busy_instances[name] += max(rate * seconds, 1 - math.exp(-rate * billed))
+        load.log_bytes += rate * (self.assumed.execution_bytes + self._span_bytes)
 
     def _ingest(self, load: Load, articles: float, joined: float) -> None:
         a, m = self.assumed, self.measured
         poll = m["poll a feed: 304"]
         self._add(load, "claiming", m["tick: claim a feed that is due"], load.polls)
-        self._add(load, "claiming", m["tick: nothing is due"], 1 / TICK_SECONDS)
+        self._add(load, "claiming", m["a tick, nothing is due"], 1 / TICK_SECONDS)
         self._add(load, "polling", poll, load.polls)
         self._add(load, "new articles", m[f"poll a feed: {steps.NEW} new articles"], articles / steps.NEW, poll)
         self._add(load, "new articles", m["poll a feed: an article that another feed had"], joined, poll)
         batches = load.polls / min(MAX_FEEDS, max(1.0, load.polls * TICK_SECONDS))
         load.messages += batches
         self._run(load, "ingest_due_feeds", 1 / TICK_SECONDS, load.polls * TICK_SECONDS / a.claims_per_second)
-        seconds = load.polls / batches * a.fetch_seconds / a.fetches_per_instance
-        self._run(load, "ingest_feeds", batches, seconds)
+        load.log_bytes += load.polls * self._span_bytes
+        at_once = Settings().max_concurrent_requests / MAX_FEEDS
+        self._run(load, "ingest_feeds", batches, a.message_seconds / at_once, a.message_seconds)
 
     def _analyse(self, load: Load, scenario: Scenario, articles: float, mentions: float) -> None:
         a, m = self.assumed, self.measured
@@ -207,6 +233,7 @@ class Model:
         self._add(load, "refresh", m[steps.GATHERED], scenario.tools * 23 / 24 / 3600)
         self._add(load, "refresh", m[steps.OF_NEW_DAY], scenario.tools / 24 / 3600)
         load.refresh_units = (load.units - before) * REFRESH_SECONDS
+        load.batch_units = batch.units * scenario.tools / batches / steps.TOOLS
         waiting = mentions * a.refreshed_after_seconds / scenario.tools
         refreshes = scenario.tools * (1 - math.exp(-waiting)) / a.refreshed_after_seconds
         self._add(load, "recounts", m[steps.ANNOUNCED], refreshes)
@@ -216,7 +243,7 @@ class Model:
         load.messages += refreshes
         self._run(load, "refresh_tools", refreshes, 1 / a.tools_per_instance_second)
         load.messages += batches * each
-        self._run(load, "refresh", batches * each, scenario.tools / batches / a.tools_per_instance_second)
+        self._run(load, "refresh_tools", batches * each, scenario.tools / batches / a.tools_per_instance_second)
 
     def recount(self, mentions: float) -> float:
         """Request units of recounting an hour with so many mentions, in a full timeline."""
@@ -226,14 +253,17 @@ class Model:
 
     def _read(self, load: Load, scenario: Scenario) -> None:
         a, m, rate = self.assumed, self.measured, scenario.reads_per_second
-        stored = 1 - a.read_from_memory - a.read_computed
-        self._add(load, "reads", m["read an aggregate: from the store"], rate * stored)
-        self._add(load, "reads", m["read an aggregate: computed"], rate * a.read_computed)
-        self._run(load, "http", rate, 1 / a.reads_per_instance_second)
+        stored = rate * (1 - a.read_from_memory - a.read_computed)
         instances = max(1, math.ceil(rate * a.peak / a.reads_per_instance_second))
-        self._add(load, "reads", m["count the backlog"], instances * min(rate, 1 / KEPT_SECONDS))
+        first, next_one = m["GET sentiment, a hit in the store"], m["GET sentiment, the next hit in the store"]
+        self._add(load, "reads", next_one, stored)
+        self._add(load, "reads", first, min(stored, instances / KEPT_SECONDS), next_one)
+        self._add(load, "reads", m["GET sentiment, a miss"], rate * a.read_computed)
+        views = a.dashboard_hours_day / 24 / DASHBOARD_SECONDS
+        self._add(load, "dashboard", m[steps.OVERVIEW], views * scenario.tools / TOOLS)
+        self._run(load, "http", rate + views, 1 / a.reads_per_instance_second)
         self._add(load, "counters", m["add what was counted"], instances * min(rate, 1 / FLUSHED_EVERY_SECONDS))
-        self._add(load, "clean_up", m["clean_up: nothing is overdue"], 1 / CLEAN_UP.every.total_seconds())
+        self._add(load, "clean_up", m["clean_up, nothing is overdue"], 1 / CLEAN_UP.every.total_seconds())
         self._run(load, "clean_up", 1 / CLEAN_UP.every.total_seconds(), 1)
 
     def _keep(self, load: Load, articles: float, joined: float, mentions: float, scenario: Scenario) -> None:
@@ -266,35 +296,36 @@ class Month:
     hottest_container_units: float
     instances: float
     executions: float
+    requests: float
     gb_seconds: float
     stored_gb: float
     queue_transactions: float
     logged_gb: float
     serverless: float
     autoscale: float
-    dedicated: float
     functions: float
-    other: float
+    storage: float
+    monitoring: float
 
     @classmethod
     def of(cls, model: Model, scenario: Scenario) -> Month:
         a, load = model.assumed, model.load(scenario)
         steady = load.units - load.units_of["refresh"]
         containers = {name: units for name, units in load.units_at.items() if "/" not in name}
-        hot = [units for units in containers.values() if units >= a.hot_share * load.units]
-        shares = [*hot, load.units - sum(hot)]
         hottest = max(containers, key=containers.__getitem__)
         stored = sum(load.bytes_stored.values()) * (1 + a.index_share) / GB
         executions = load.executions * SECONDS
         instances = sum(load.busy_instances.values())
         gb_seconds = instances * a.instance_gb * SECONDS
         # Each message is sent, received and deleted; an idle queue is polled all the time.
-        transactions = (3 * load.messages + len(QUEUES) / a.queue_polling_seconds) * SECONDS
-        logged = load.log_bytes * SECONDS / GB
+        polls = len(QUEUES) / a.queue_polling_seconds + load.messages * a.polls_after_message
+        transactions = (3 * load.messages + polls + a.leases_second) * SECONDS
+        # Each function scales on its own, and is called often enough to keep a worker alive.
+        workers = sum(map(math.ceil, load.busy_instances.values()))
+        logged = (load.log_bytes + workers * a.metric_bytes_hour / 3600) * SECONDS / GB
         paid = max(0.0, executions - a.free_executions) / 1e6 * a.million_executions
         paid += max(0.0, gb_seconds - a.free_gb_seconds) * a.gb_second
-        other = a.alerts_month + stored * a.stored_gb_month + logged * a.logged_gb
-        other += transactions / 1e6 * a.million_queue_transactions
+        storage = transactions / 1e6 * a.million_queue_transactions
         return cls(
             units_average=load.units,
             units_peak=steady * a.peak * a.peak_second + load.refresh_units / (PLACES * PLACE_SECONDS),
@@ -302,20 +333,25 @@ class Month:
             hottest_container_units=containers[hottest],
             instances=instances,
             executions=executions,
+            requests=load.requests * SECONDS,
             gb_seconds=gb_seconds,
             stored_gb=stored,
             queue_transactions=transactions,
             logged_gb=logged,
             serverless=load.units * SECONDS / 1e6 * a.million_units,
-            autoscale=_autoscale(a, load.units),
-            dedicated=sum(_autoscale(a, units) for units in shares),
+            autoscale=_autoscale(a, load, model.measured[steps.OVERVIEW].units * scenario.tools / TOOLS),
             functions=paid,
-            other=other,
+            storage=storage + stored * a.stored_gb_month,
+            monitoring=a.alerts_month + logged * a.logged_gb,
         )
 
 
-def _autoscale(assumed: Assumptions, units: float) -> float:
-    """The price of a month of autoscale for so many RU/s on average. The maximum is that of the busiest second."""
+def _autoscale(assumed: Assumptions, load: Load, view: float) -> float:
+    """The price of a month of autoscale, which bills the busiest second of each hour: that of a batch of a refresh, or
+    of a view of the dashboard, if there is one."""
+    units = load.units
     maximum = max(units * assumed.peak * assumed.peak_second, assumed.autoscale_least_maximum)
-    billed = max(units * assumed.peak_second, maximum / 10)
+    usual = max(maximum / 10, units * assumed.peak_second, units + load.batch_units)
+    viewed = assumed.dashboard_hours_day / 24
+    billed = viewed * min(maximum, max(usual, units + view)) + (1 - viewed) * usual
     return billed / 100 * assumed.autoscale_100_units_hour * SECONDS / 3600

@@ -7,11 +7,12 @@ scenarios.py.
 from __future__ import annotations
 
 import itertools
+import json
 import logging
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,31 +24,26 @@ from models.operations import IngestionTotals
 from models.timeline import DayCounts, DaySums
 from models.tool import Tool
 from services import logs
-from services.container import STAGES
 from services.documents.archived import FullTexts
 from services.feeds.claims import MAX_FEEDS
-from services.feeds.schedule import Budget, Policy
 from services.figures.counting import MentionCount, of_tool, timeline_document
 from services.figures.figures import Figures
 from services.figures.points import LIVE_DAYS
 from services.figures.tool_counts import EARLIER_KEPT, sums_of
 from services.figures.windows import Windows, between_of, edges_of
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, RefreshMessage, mark_dirty
+from services.mentions.due import REFRESH_STAGE, RefreshMessage, mark_dirty
 from services.mentions.gathering import Gathering
 from services.mentions.writing import MentionWriter
-from services.operations.upkeep import ArchiveExpiry, Upkeep
-from services.ports import Document, Query, Store, query_all
+from services.ports import Document, Store
 from services.settings import Settings
-from services.store.containers import ARTICLES as STORED_ARTICLES
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from services.stories.stage import GroupingAnnouncer, grouping_stage
 from services.stories.writing import Grouping
 from services.tools.catalog import Catalog
 from services.tools.detector import Watchlist
-from services.work.announcing import Announcer, Sweeper
-from services.work.backlog import BacklogReader
+from services.work.announcing import Announcer
 from tests.builders import MemoryArchive, MemoryQueues
 from tests.documents import mention
 from tests.functional.articles.world import Item, SettableClock, Worker, World
@@ -64,6 +60,8 @@ ANNOUNCED = "refresh a tool that was announced"
 GATHERED = f"gather a tool's windows in a new hour, after {RECOUNTED[1][0]} hours"
 OF_NEW_DAY = GATHERED.replace("in a new hour", "on a new day")
 GROUP, GROUPED = "group an article", 100
+BUDGETS = Path(__file__).parent.with_name("budgets.json")
+OVERVIEW, TOOLS_OF_BUDGETS = "GET sentiment/trends, as the overview asks", 20
 HOT = {METADATA_PARTITION, IngestionTotals.PARTITION}
 """Partitions that every instance writes to."""
 _WORDS = "the maintainers have said today that this version is out and that whoever upgrades will find it quicker"
@@ -81,13 +79,24 @@ class Step:
     reads: float
     writes: float
     queries: float
-    scans: float
-    bytes_read: float
-    bytes_written: float
-    stored: Mapping[str, float]
-    units_at: Mapping[str, float]
-    log_lines: float
-    log_bytes: float
+    scans: float = 0.0
+    bytes_read: float = 0.0
+    bytes_written: float = 0.0
+    stored: Mapping[str, float] = field(default_factory=dict)
+    units_at: Mapping[str, float] = field(default_factory=dict)
+    log_lines: float = 0.0
+    log_bytes: float = 0.0
+
+    @property
+    def requests(self) -> float:
+        return self.reads + self.writes + self.queries + self.scans
+
+
+def budgeted() -> dict[str, Step]:
+    """The operations of benchmarks/budgets.py, which measures whole invocations, without what they log and store."""
+    rows = json.loads(BUDGETS.read_text()).items()
+    kinds = ("units", "reads", "writes", "queries")
+    return {name: Step(**{kind: row[kind] for kind in kinds}) for name, row in rows}
 
 
 class _Logged(logging.Handler):
@@ -211,20 +220,6 @@ async def _bench(new_store: Callable[[SettableClock], RecordingStore]) -> AsyncI
 
 
 async def _ingestion(bench: Bench) -> None:
-    worker = bench.worker()
-    upkeep = Upkeep(
-        worker.queues,
-        bench.store,
-        bench.clock,
-        Sweeper(bench.store, worker.queues, Announcer(worker.queues), bench.clock),
-        (*STAGES, grouping_stage(timedelta(minutes=5))),
-        BacklogReader(bench.store, ANALYSIS_STAGE),
-        Budget(bench.store, Policy(), bench.clock),
-        ArchiveExpiry(bench.store, MemoryArchive(), bench.clock),
-    )
-    await upkeep.run()  # the first run creates the price of a fetch
-    with bench.step("clean_up: nothing is overdue"):
-        await upkeep.run()
     world, names = bench.world, [f"feed-{number:02}" for number in range(FEEDS)]
     old = {name: bench.items(ENTRIES) for name in names}
 
@@ -241,8 +236,6 @@ async def _ingestion(bench: Bench) -> None:
         batches = await bench.worker().claims.claim_due(bench.clock.now)
     for batch in batches:
         await bench.worker().ingestion.ingest(batch.run_id)
-    with bench.step("tick: nothing is due"):
-        await bench.worker().claims.claim_due(bench.clock.now)
     for name in names:
         world.publish(name, old[name], etag='"1"')
     await poll("")
@@ -343,21 +336,11 @@ async def _cache(bench: Bench) -> None:
 
 async def _reads(bench: Bench, tool: Tool) -> None:
     figures = bench.figures
-    for article in await query_all(bench.store, STORED_ARTICLES.name, Query(order="by_analysis_due")):
-        await bench.store.delete(STORED_ARTICLES.name, article["source_id"], article["id"])
-    with bench.step("count the backlog"):
-        await figures.backlog.counted()
-    with bench.step("read an aggregate: from the store"):
-        await figures.reader.read(tool.primary_name, "HOUR_24")
-    with bench.step("read an aggregate: from memory"):
-        await figures.reader.read(tool.primary_name, "HOUR_24")
+    await figures.reader.read(tool.primary_name, "HOUR_24")
     await figures.counters.writer.flush()
     await figures.reader.read(tool.primary_name, "HOUR_24")
     with bench.step("add what was counted"):
         await figures.counters.writer.flush()
-    await figures.generations.raise_(tool.tool_id)
-    with bench.step("read an aggregate: computed"):
-        await figures.reader.read(tool.primary_name, "HOUR_24")
 
 
 async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int) -> None:

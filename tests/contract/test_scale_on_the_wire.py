@@ -24,7 +24,6 @@ STEPS = (
     "analyse an article that names 1 tools",
     "analyse an article that names 3 tools",
     "refresh of all: the batches of 50 tools, nothing new",
-    "read an aggregate: from the store",
     "recount an hour of 220 mentions, after 768 hours",
 )
 

@@ -1,6 +1,6 @@
 """How much sooner the adaptive schedule finds articles than fixed polling that makes the same number of fetches.
 
-    python benchmarks/schedule.py [TRACES] [--budget N ...] [--no-synthetic]
+    python benchmarks/schedule.py [TRACES] [--budget N ...]
 
 TRACES has a line per publisher: name, first publication in Unix seconds, comma-separated gaps to the next ones. A
 policy learns of an article only by the fetch that finds it. The delay of an article is the time from its publication to
@@ -304,7 +304,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("traces", nargs="?", type=Path, default=TRACES)
     parser.add_argument("--budget", nargs="*", type=float, default=[6.0, 8.0, 12.0])
-    parser.add_argument("--no-synthetic", action="store_true")
     options = parser.parse_args()
     traces = read_traces(options.traces)
     names = list(traces)
@@ -314,8 +313,6 @@ def main() -> None:
     print(written.row("formula as written", same_number(traces, start, end, written, names)))
     for budget in options.budget:
         report(traces, budget)
-    if options.no_synthetic:
-        return
     _heading("made-up arrivals, 24 feeds of a kind, 10 days, budget 8")
     for kind in ("poisson", "office hours", "bursts", "daily digest", "falls silent", "one in ten speaks"):
         made = synthetic(kind)

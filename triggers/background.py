@@ -94,7 +94,8 @@ async def reanalyze_tools(services: Container, message: func.QueueMessage, conte
 
 @consumer(queues, REFRESH_TOOLS)
 async def refresh_tools(services: Container, message: func.QueueMessage) -> None:
-    await services.figures.refresh.work(RefreshMessage.from_message(message.get_body().decode()))
+    refresh_message = RefreshMessage.from_message(message.get_body().decode())
+    await services.figures.refresh.work(refresh_message, message.dequeue_count or 1)
 
 
 @consumer(queues, REANALYSIS_COMPLETED)

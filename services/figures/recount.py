@@ -40,10 +40,12 @@ NOT_REMOVED = Where("removed_at", "missing")
 
 @dataclass(slots=True)
 class Recounted:
-    """The windows of each tool at `now`, and the error of each tool with a document that could not be read."""
+    """The windows of each tool at `now`, and the error of each tool with a document that could not be read. `found` has
+    the time at which the windows were written that were found stored."""
 
     now: datetime
     windows: dict[str, Windows] = field(default_factory=dict)
+    found: dict[str, str] = field(default_factory=dict)
     failed: dict[str, UnreadableDocument] = field(default_factory=dict)
 
     def raise_failure(self) -> None:
@@ -122,6 +124,7 @@ class Recount:
                 if anew or document is None or not are_right(document, recounted.now):
                     outdated.append(ToolCounts(tool_id, of_tool, document, oldest, is_rebuild=True))
                     continue
+                recounted.found[tool_id] = document["updated_at"]
                 windows = None if of_tool else Windows.stored(document, edges_of(end))
                 if windows is None:
                     days = frozenset(document["days"])

@@ -2,7 +2,7 @@
 
 A run refreshes all active tools. The timer or a person begins it, its batches do the work, the last batch closes it.
 A run of the timer takes most of the time until the next tick: each tool has its own place in it. The batches of a
-person's run, and tools whose entries are missing or would become stale, are refreshed at once.
+person's run, new tools, and tools whose entries would become stale, are refreshed at once.
 A run whose batches do not end in time is closed by the next tick.
 A tool that cannot be refreshed is named in the result and does not stop the others.
 """
@@ -15,16 +15,15 @@ import logging
 import math
 import time
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.cache import FRESH_FOR, PERIODS, is_mostly_unscored
+from models.cache import FRESH_FOR, is_mostly_unscored
 from models.errors import ChangedMeanwhile, ToolpulseError, UnreadableDocument
 from models.run import MAX_ERRORS_KEPT, Attempt, JobRun
-from models.values import CLOCKS_DIFFER, unix_seconds
+from models.values import CLOCKS_DIFFER, format_time, unix_seconds
 from services.figures.entries import Entries, Generations
 from services.figures.metadata import ENTRIES, LONGEST_REASON, Counters, by_sentiment, last_refreshes, refresh_ended
 from services.figures.recount import Recount
@@ -35,7 +34,6 @@ from services.mentions.due import (
     RefreshMessage,
     dirty_hours_of_tools,
     next_delay,
-    tools_with_dirty_hours,
 )
 from services.ports import Clock, Document, Query, Store, Where, query_all
 from services.store.change import until_unchanged
@@ -55,11 +53,13 @@ SUBJECT = "sentiment_cache"
 OVERDUE = REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 
 # The places of tools in a run of the timer. The last batches end minutes before the next tick.
-PLACES, PLACE_SECONDS = 25, 30
+PLACES, PLACE_SECONDS = 12, 60
 # In a batch of such a run, unless there are thousands of tools. Fewer would cost more messages.
 TOOLS_AT_ONCE = 5
 # A message is delivered, and its tools are refreshed, within this time.
 LATE_BY = timedelta(minutes=1)
+# An entry that is younger when a run begins may wait for any place.
+YOUNG = FRESH_FOR - LATE_BY - timedelta(seconds=PLACES * PLACE_SECONDS)
 # The age from which an entry is written again although its figures are the same: the next refresh might come after it
 # has become stale.
 REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - LATE_BY
@@ -117,28 +117,34 @@ class Refresh:
         return Begun(begun.run_id)
 
     async def begin(self, invocation_id: str | None = None, *, is_paced: bool = False) -> Begun:
-        """A run of all tools that are active or have dirty hours, with the messages of all its batches. `is_paced`:
-        each tool waits for its place."""
-        since = self.clock()
-        entries = await query_all(self.store, SENTIMENT_CACHE.name, Query((ENTRIES,)))
-        active = dict.fromkeys(tool.tool_id for tool in await self.catalog.active())
+        """A run of all active tools, with the messages of all its batches. `is_paced`: each tool waits for its place,
+        unless it is new."""
+        since, tools = self.clock(), await self.catalog.active()
+        tool_ids = [tool.tool_id for tool in tools]
+        known = {tool.tool_id for tool in tools if tool.created_at <= since - REFRESH_SENTIMENT_CACHE.every}
+        # Usually there are none: to list all entries would cost a read of each.
+        is_old = Where("last_updated_ts", "lt", unix_seconds(since - YOUNG))
+        old = await query_all(self.store, SENTIMENT_CACHE.name, Query((ENTRIES, is_old)))
         # A tool that is gone, merged or no longer active loses its entries, and keeps its generation.
-        for entry in entries:
-            if entry["tool_id"] not in active:
+        for entry in old:
+            if entry["tool_id"] not in tool_ids:
                 await self.store.delete(SENTIMENT_CACHE.name, entry["tool_id"], entry["id"])
-        # Merged tools have dirty hours too: what they had counted has left them.
-        tool_ids = list(active | dict.fromkeys(await tools_with_dirty_hours(self.store)))
-        waiting = may_wait(entries, since) if is_paced else set[str]()
+        waiting = known - become_stale(old, since) if is_paced else set[str]()
         at_once = [(0, some) for some in parts_of([each for each in tool_ids if each not in waiting], MAX_TOOLS)]
         batches = [*at_once, *paced(each for each in tool_ids if each in waiting)] or [(0, [])]
         queued = JobRun.queued(WORKFLOW, self.engine.new_id(), since, SUBJECT, {"tools": len(tool_ids)})
         run = queued.begun(invocation_id, since).changed(since, batches=len(batches))
         await self.engine.add([run])
-        messages = [RefreshMessage(tuple(some), run.run_id, f"{n:04}") for n, (_, some) in enumerate(batches, 1)]
-        return Begun(run.run_id, [each.to_message() for each in messages], [delay for delay, _ in batches])
+        last = batches[-1][0]
+        messages = [
+            RefreshMessage(tuple(some), run.run_id, f"{number:04}", delay == last).to_message()
+            for number, (delay, some) in enumerate(batches, 1)
+        ]
+        return Begun(run.run_id, messages, [delay for delay, _ in batches])
 
-    async def work(self, message: RefreshMessage) -> None:
-        """Refreshes the tools of a message. Does nothing for a batch that is done, or whose run is over."""
+    async def work(self, message: RefreshMessage, delivery: int = 1) -> None:
+        """Refreshes the tools of a message. Does nothing for a message that is delivered again after its batch was
+        done, or whose run is over."""
         if message.run_id is None:
             began = time.perf_counter()
             refreshed = await self.refresh_tools(message.tool_ids)
@@ -148,12 +154,12 @@ class Refresh:
         run, batch = await self.engine.find(message.run_id), f"batch:{message.batch}"
         if run is None or run.is_finished:
             return
-        attempts = await self.engine.attempts(run, Where("subject", "eq", batch))
+        attempts = await self.engine.attempts(run, Where("subject", "eq", batch)) if delivery > 1 else []
         if batch not in done_batches(attempts):
             number = rules.next_number(attempts, TASK, batch)
             await self._try(Attempt.started(run.run_id, TASK, batch, number, self.clock()), message.tool_ids)
         # A count costs the same however many batches there are: only the last one reads the ends of all.
-        if await self.engine.count_succeeded(run) >= (run.batches or 0):
+        if (message.may_end or delivery > 1) and await self.engine.count_succeeded(run) >= (run.batches or 0):
             attempts = await self.engine.attempts(run)
             if len(done_batches(attempts)) == run.batches:
                 await self._close(run, attempts)
@@ -181,8 +187,6 @@ class Refresh:
     async def _refresh(self, tool_ids: Sequence[str], refreshed: Refreshed) -> Sequence[str]:
         """Returns the tools that another worker has recounted meanwhile, and that must be refreshed again."""
         dirty_hours = await dirty_hours_of_tools(self.store, tool_ids)
-        # The entries of a tool that is recounted are all written again.
-        young = await self._young_entries([tool_id for tool_id in tool_ids if tool_id not in dirty_hours])
         stored = await self.store.read_many(SENTIMENT_CACHE.name, [Generations.key(tool_id) for tool_id in tool_ids])
         generations: dict[str, int] = {}
         for tool_id, document in zip(tool_ids, stored, strict=True):
@@ -193,33 +197,23 @@ class Refresh:
         now = self.clock()
         recounted = await self.recount.windows_of(list(generations), now, dirty_hours)
         computed = await self.entries.of(recounted, generations)
+        # The entries of a tool that is recounted are all written again.
+        since = format_time(now - REWRITTEN_AT)
+        may_stay = [each for each in computed if each not in dirty_hours and recounted.found.get(each, "") > since]
+        keys = [(tool_id, entry["id"]) for tool_id in may_stay for entry in computed[tool_id].values()]
+        young = await self.store.read_many(SENTIMENT_CACHE.name, keys) if keys else []
+        before = {entry["id"]: entry for entry in young if entry is not None}
         changed = {
-            tool_id: [entry for entry in entries.values() if not can_stay(young.get(entry["id"]), entry)]
+            tool_id: [entry for entry in entries.values() if not can_stay(before.get(entry["id"]), entry)]
             for tool_id, entries in computed.items()
         }
         overtaken = await self.entries.save(changed)
         refreshed.written += sum(map(len, changed.values()))
         refreshed.failed |= {tool_id: reason_of(error) for tool_id, error in recounted.failed.items()}
-        refreshed.late += [
-            each for each in generations if each not in recounted.windows and each not in recounted.failed
-        ]
+        refreshed.late += sorted(generations.keys() - recounted.windows.keys() - recounted.failed.keys())
         refreshed.done += [tool_id for tool_id in computed if tool_id not in overtaken]
         refreshed.weeks |= {tool_id: entries["DAY_7"] for tool_id, entries in computed.items()}
         return overtaken
-
-    async def _young_entries(self, tool_ids: Sequence[str]) -> dict[str, Document]:
-        """The entries that may be too young to be written again, by id. With a refresh every 15 minutes there are
-        none."""
-        if not tool_ids:
-            return {}
-        now = self.clock()
-        where = (
-            Where("tool_id", "in", tuple(tool_ids)),
-            Where("last_updated_ts", "gt", unix_seconds(now - REWRITTEN_AT)),
-            Where("last_updated_ts", "le", unix_seconds(now + CLOCKS_DIFFER)),
-        )
-        page = await self.store.query(SENTIMENT_CACHE.name, Query(where))
-        return {document["id"]: document for document in page.items}
 
     async def _try(self, attempt: Attempt, tool_ids: Sequence[str]) -> None:
         """Refreshes the tools of a batch, and records how it ended. Of a worker that dies there is no attempt."""
@@ -263,12 +257,10 @@ class Refresh:
             log_event(log, level, "cache_refreshed", **fields, failed=after.metrics["tools_failed"])
 
 
-def may_wait(entries: Iterable[Document], now: datetime) -> set[str]:
-    """The tools that have all entries, none of which becomes stale before the tool's place in a run that begins
-    now."""
+def become_stale(entries: Iterable[Document], now: datetime) -> set[str]:
+    """The tools of which an entry becomes stale before the tool's place in a run that begins now."""
     since = unix_seconds(now - FRESH_FOR + LATE_BY)
-    young = [each["tool_id"] for each in entries if each.get("last_updated_ts", 0) - since >= place_of(each["tool_id"])]
-    return {tool_id for tool_id, number in Counter(young).items() if number == len(PERIODS)}
+    return {each["tool_id"] for each in entries if each.get("last_updated_ts", 0) - since < place_of(each["tool_id"])}
 
 
 def place_of(tool_id: str) -> int:
@@ -277,11 +269,12 @@ def place_of(tool_id: str) -> int:
 
 
 def paced(tool_ids: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Batches of these tools, each with its delay in seconds. Of the tools of one place, each second does a part."""
+    """Batches of these tools, each with its delay in seconds. The tools of one place are spread over its seconds."""
     for place, group in itertools.groupby(sorted(tool_ids, key=place_of), place_of):
         tools = list(group)
         size = min(MAX_TOOLS, max(TOOLS_AT_ONCE, math.ceil(len(tools) / PLACE_SECONDS)))
-        yield from ((place + second, some) for second, some in enumerate(parts_of(tools, size)))
+        batches = list(parts_of(tools, size))
+        yield from ((place + n * PLACE_SECONDS // len(batches), some) for n, some in enumerate(batches))
 
 
 def reason_of(error: Exception) -> str:
@@ -289,10 +282,14 @@ def reason_of(error: Exception) -> str:
 
 
 def can_stay(stored: Document | None, entry: Document) -> bool:
-    """Whether the stored entry, a young one, can stay instead of `entry`, which was just computed: if both have the
+    """Whether the stored entry can stay instead of `entry`, which was just computed: if it is young and both have the
     same figures. If the tool was recounted since, the stored entry is replaced in any case: its figures may be wrong
     for its own, older window."""
-    return stored is not None and _figures_of(stored) == _figures_of(entry)
+    if stored is None:
+        return False
+    age = entry["last_updated_ts"] - stored["last_updated_ts"]
+    is_young = -CLOCKS_DIFFER.total_seconds() <= age < REWRITTEN_AT.total_seconds()
+    return is_young and _figures_of(stored) == _figures_of(entry)
 
 
 def _figures_of(entry: Document) -> Document:

@@ -97,14 +97,17 @@ _ONLY_DIRTY_HOURS = (Where("id", "ge", "DIRTY:"), Where("id", "lt", "DIRTY;"))  
 
 @dataclass(frozen=True, slots=True)
 class RefreshMessage:
-    """A message of `refresh-tools`: the tools to refresh, announced or as a batch of a refresh of all tools."""
+    """A message of `refresh-tools`: the tools to refresh, announced or as a batch of a refresh of all tools. A run is
+    ended by one of the batches that `may_end` it: the others begin sooner."""
 
     tool_ids: tuple[str, ...]
     run_id: str | None = None
     batch: str | None = None
+    may_end: bool = True
 
     def to_message(self) -> str:
-        of_run = {} if self.run_id is None else {"run_id": self.run_id, "batch": self.batch}
+        run_id, batch = self.run_id, self.batch
+        of_run = {} if run_id is None else {"run_id": run_id, "batch": batch, "may_end": self.may_end}
         return message_of({"tool_ids": self.tool_ids, **of_run})
 
     @classmethod
@@ -113,7 +116,7 @@ class RefreshMessage:
         tool_ids, fields = ids_in(text, "tool_ids"), fields_of(text)
         if fields.get("run_id") is None:
             return cls(tuple(tool_ids))
-        return cls(tuple(tool_ids), id_in(text, "run_id"), id_in(text, "batch"))
+        return cls(tuple(tool_ids), id_in(text, "run_id"), id_in(text, "batch"), fields.get("may_end") is not False)
 
 
 REFRESH_STAGE = Stage(
@@ -184,12 +187,6 @@ def _dirty_hours(tool_ids: Sequence[str]) -> Query:
     # `marked_at` it would read those of all tools, with one on the partition alone all documents of these tools.
     where = (Where(CATALOG.partition_key, "in", tuple(tool_ids)), *_ONLY_DIRTY_HOURS)
     return Query(where, order="by_dirty_hour")
-
-
-async def tools_with_dirty_hours(store: Store) -> list[str]:
-    """The ids of all tools with dirty hours."""
-    found = await query_all(store, CATALOG.name, Query(order="by_dirty_hour"))
-    return list(dict.fromkeys(each["pk"] for each in found))
 
 
 @dataclass(frozen=True, slots=True)

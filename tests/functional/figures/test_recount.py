@@ -13,7 +13,7 @@ from models.tool import Tool
 from models.values import hour_key
 from services.figures.recount import Recount
 from services.figures.windows import Windows
-from services.mentions.due import dirty_hours_of, dirty_hours_of_tools, mark_dirty, tools_with_dirty_hours
+from services.mentions.due import dirty_hours_of, dirty_hours_of_tools, few_tools_with_dirty_hours, mark_dirty
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch, existing
@@ -202,8 +202,7 @@ async def test_the_dirty_hours_of_all_tools_are_found_by_their_own_order(store: 
     for tool in tools[:2]:
         await mark_dirty(store, {tool.tool_id: [NOW, NOW - timedelta(hours=1), NOW]}, NOW)
     await mark_dirty(store, {tools[2].tool_id: []}, NOW)
-    dirty = {tool.tool_id for tool in tools[:2]}
-    assert set(await tools_with_dirty_hours(store)) == dirty
+    assert await few_tools_with_dirty_hours(store) == {tool.tool_id for tool in tools[:2]}
     among = await dirty_hours_of_tools(store, [tools[1].tool_id, tools[2].tool_id])
     assert {tool_id: len(hours) for tool_id, hours in among.items()} == {tools[1].tool_id: 2}
     assert await dirty_hours_of_tools(store, []) == {}

@@ -28,6 +28,7 @@ from tests.functional.figures.world import (
     Judgement,
     Process,
     Said,
+    a_tool,
     entries_in,
     some_tools,
     stored_entry,
@@ -63,12 +64,12 @@ async def _last(store: SqliteStore) -> LastRefresh:
     return last
 
 
-async def test_up_to_fifty_tools_are_first_refreshed_without_messages(
+async def test_up_to_fifty_new_tools_are_refreshed_without_messages(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await process.cache.refresh.tick()
     assert (await _metadata(store)).total_entries == 0, "there are no tools"
-    await some_tools(store, 50)
+    await store.write_many(CATALOG.name, [a_tool(number, NOW).to_document() for number in range(50)])
     begun = await process.cache.refresh.tick()
     assert begun.messages == []
     assert len(await entries_in(store)) == 200
@@ -90,8 +91,8 @@ async def test_many_tools_are_refreshed_by_messages_and_the_last_batch_closes_th
     messages = [RefreshMessage.from_message(message) for message in begun.messages]
     assert [len(message.tool_ids) for message in messages] == [50, 50, 20]
     watch.advance(seconds=5)
-    for message in (messages[2], messages[0], messages[0]):
-        await process.cache.refresh.work(message)
+    for message, delivery in ((messages[2], 1), (messages[0], 1), (messages[0], 2)):
+        await process.cache.refresh.work(message, delivery)
         assert (await _runs(store))[0].status == "RUNNING"
     await process.cache.refresh.work(messages[1])
     (run,) = await _runs(store)
@@ -274,8 +275,8 @@ async def test_a_batch_that_fails_is_tried_again_by_the_next_delivery(
     failing = Process(AwayWithoutTools(store), watch)
     with pytest.raises(Unavailable):
         await failing.cache.refresh.work(first)
-    for message in (second, first):
-        await process.cache.refresh.work(message)
+    for delivery, message in enumerate((second, first), 1):
+        await process.cache.refresh.work(message, delivery)
     assert await _tried(store, begun.run_id) == [
         ("batch:0001", 1, "FAILED", "Unavailable"),
         ("batch:0001", 2, "SUCCEEDED", None),

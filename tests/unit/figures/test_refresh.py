@@ -14,11 +14,12 @@ from services.figures.metadata import LONGEST_REASON
 from services.figures.refresh import (
     LATE_BY,
     OVERDUE,
+    PLACE_SECONDS,
     REWRITTEN_AT,
     TOOLS_AT_ONCE,
+    become_stale,
     can_stay,
     done_batches,
-    may_wait,
     paced,
     place_of,
     reason_of,
@@ -37,15 +38,13 @@ def _entry(**changes: Any) -> Document:
     return cache_entry(**(fields | changes)).to_document()
 
 
-def test_an_entry_that_is_not_written_stays_fresh_until_a_minute_after_the_next_refresh() -> None:
-    assert timedelta(minutes=14) == REWRITTEN_AT
-    assert REWRITTEN_AT + REFRESH_SENTIMENT_CACHE.every + timedelta(minutes=1) == FRESH_FOR
-
-
-def test_an_entry_of_an_older_window_with_the_same_figures_can_stay() -> None:
-    start = int(NOW.timestamp()) - 90_000
-    assert can_stay(_entry(period_start_ts=start, period_end_ts=start + 86_400), _entry())
+def test_an_entry_of_an_older_window_with_the_same_figures_can_stay_until_the_next_refresh_might_be_late() -> None:
     assert not can_stay(None, _entry())
+    assert REWRITTEN_AT + REFRESH_SENTIMENT_CACHE.every + LATE_BY == FRESH_FOR
+    for age, stays in {-61: False, -60: True, 839: True, 840: False}.items():
+        end = int(NOW.timestamp()) - age
+        older = _entry(last_updated_ts=end, period_start_ts=end - 86_400, period_end_ts=end)
+        assert can_stay(older, _entry()) == stays
 
 
 @pytest.mark.parametrize(
@@ -70,32 +69,29 @@ def test_the_batches_of_a_run_are_spread_over_most_of_the_time_to_the_next_tick(
     delays = [delay for delay, _ in batches]
     assert sorted(each for _, some in batches for each in some) == sorted(tools)
     assert max(len(some) for _, some in batches) <= (TOOLS_AT_ONCE if number < 3000 else MAX_TOOLS)
-    assert delays[0] >= 30
-    assert timedelta(seconds=delays[-1]) < REFRESH_SENTIMENT_CACHE.every - LATE_BY
+    assert PLACE_SECONDS <= delays[0] <= delays[-1] < (REFRESH_SENTIMENT_CACHE.every - LATE_BY).total_seconds()
     if number < 100_000:
         assert len(delays) == len(set(delays)), "a second does one batch"
     if number >= 200:
-        assert max(later - earlier for earlier, later in pairwise(delays)) <= 30
+        assert max(later - earlier for earlier, later in pairwise(delays)) <= PLACE_SECONDS / 2
 
 
 def test_a_tool_keeps_its_place_whatever_other_tools_there_are() -> None:
-    assert [place_of(each) for each in ("Moorlight", "Quorvia", "Widget")] == [330, 30, 240]
+    assert [place_of(each) for each in ("Moorlight", "Quorvia", "Widget")] == [360, 660, 660]
     few = {each: delay for delay, some in paced(["Moorlight", "Quorvia"]) for each in some}
     many = {each: delay for delay, some in paced(["Moorlight", *map(str, range(99)), "Quorvia"]) for each in some}
-    assert few == {"Quorvia": 30, "Moorlight": 330}
-    assert all(0 <= many[each] - delay < 30 for each, delay in few.items())
+    assert all(0 <= many[each] - delay < PLACE_SECONDS for each, delay in few.items())
 
 
-def test_a_tool_waits_for_its_place_only_if_none_of_its_entries_is_missing_or_becomes_stale() -> None:
-    def entries(age: timedelta, periods: int = len(PERIODS)) -> list[Document]:
+def test_a_tool_waits_for_its_place_only_if_none_of_its_entries_becomes_stale() -> None:
+    def entries(age: timedelta) -> list[Document]:
         written = int((NOW - age).timestamp())
-        return [_entry(tool_id="Moorlight", period=each, last_updated_ts=written) for each in [*PERIODS][:periods]]
+        return [_entry(tool_id="Moorlight", period=each, last_updated_ts=written) for each in PERIODS]
 
     waits = FRESH_FOR - LATE_BY - timedelta(seconds=place_of("Moorlight"))
-    assert may_wait(entries(waits), NOW) == {"Moorlight"}
-    assert may_wait(entries(waits + timedelta(seconds=1)), NOW) == set()
-    assert may_wait([*entries(waits, 3), *entries(FRESH_FOR)[3:]], NOW) == set()
-    assert may_wait(entries(waits, 3), NOW) == set()
+    assert become_stale(entries(waits), NOW) == set()
+    assert become_stale(entries(waits + timedelta(seconds=1)), NOW) == {"Moorlight"}
+    assert become_stale([*entries(waits)[:3], *entries(FRESH_FOR)[3:]], NOW) == {"Moorlight"}
 
 
 def batch(name: str, number: int = 1, status: str = "SUCCEEDED", **fields: Any) -> Attempt:

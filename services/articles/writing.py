@@ -118,7 +118,7 @@ def seen_hash(candidate: Candidate, source_id: str, attempt: SourceAttempt, kept
 class Writing:
     """What the writers of all attempts share.
 
-    `announce` is called for each group of articles that is written, `discover` for those whose full text is asked for,
+    `announce` is called once for the articles of a portion, `discover` for those whose full text is asked for,
     before the hashes of their entries are stored: after a crash in between, the next attempt calls it again.
     `most_listed`: how many sources an article lists itself.
     """
@@ -289,10 +289,7 @@ class ArticleWriter:
                 for key, group in waiting.items()
             }
             raced = await self._written(merged, stored)
-            written = [one for key, one in merged.items() if key not in raced]
-            due = [one.matches[0].source_id for one in written if one.makes_analysis_due]
-            await self.shared.announce(due, self.attempt.source.key)
-            done.extend(written)
+            done.extend(one for key, one in merged.items() if key not in raced)
             unchecked = {key for key, one in merged.items() if one.observation and one.article is None}
             waiting, known = {key: waiting[key] for key in raced | unchecked}, {}
             if raced:
@@ -300,6 +297,8 @@ class ArticleWriter:
 
         while waiting:
             await until_unchanged(once, f"{len(waiting)} articles")
+        due = dict.fromkeys(one.matches[0].source_id for one in done if one.makes_analysis_due)
+        await self.shared.announce(due, self.attempt.source.key)
         return done
 
     async def _observations_to_replace(self, groups: Groups, articles: Articles) -> dict[str, ObservationDocument]:

@@ -1,6 +1,6 @@
-"""Locator aliases (the article of a source's entry) and seen hashes (the entries that were ingested).
+"""Locator aliases: which article an entry of a source is. They decide what is a duplicate.
 
-They decide what is a duplicate. services/articles forms the locator identities.
+services/articles forms the locator identities.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import hashlib
 from datetime import timedelta
 from typing import ClassVar, Literal
 
+from models.feed import ShortHash
 from models.stored import StoredDocument
 from models.values import IdPart, Sha256, SourceKey, Text, UnixSeconds, lives
 
 ALIAS_KEPT = timedelta(days=30)
-HASH_KEPT = timedelta(days=7)
 _BY_PRODUCT: str = "provider_product_id:"
 
 
@@ -28,34 +28,29 @@ def document_key(locator_identity: str) -> str:
     return "doc:" + hashlib.sha256(locator_identity.encode()).hexdigest()[:32]
 
 
-def seen_key(source: str, content_hash: str) -> str:
-    return f"seen:{source}:{content_hash[:32]}"
-
-
-class _Locator(StoredDocument):
-    """A document of the container `locators`."""
-
-    CONTAINER: ClassVar[str] = "locators"
-    PARTITION_FIELD: ClassVar[str] = "locator"
-
-    @property
-    def partition(self) -> str:
-        return self.id
-
-
-class LocatorAlias(_Locator):
+class LocatorAlias(StoredDocument):
     """A locator alias.
 
     (provider, locator identity) → article. Created before the article is written, so a crash may leave an alias without
-    an article.
+    an article. `content_hash` is the hash of the entry's URL and publication time, `form_hash` that of the whole entry,
+    as it was when it was ingested.
     """
+
+    CONTAINER: ClassVar[str] = "locators"
+    PARTITION_FIELD: ClassVar[str] = "locator"
 
     entity_type: Literal["LocatorAlias"] = "LocatorAlias"
     ttl_timestamp: UnixSeconds | None = lives(days=ALIAS_KEPT.days)
     provider: SourceKey
     locator_identity: Text
     source_id: IdPart
+    content_hash: Sha256 | None = None
+    form_hash: ShortHash | None = None
     data_product_id: IdPart | None = None
+
+    @property
+    def partition(self) -> str:
+        return self.id
 
     @property
     def id(self) -> str:
@@ -73,18 +68,3 @@ class DocumentAlias(LocatorAlias):
     @property
     def id(self) -> str:
         return document_key(self.locator_identity)
-
-
-class SeenHash(_Locator):
-    """An entry that was ingested: its source, its form (`revision`), and its article."""
-
-    entity_type: Literal["SeenHash"] = "SeenHash"
-    ttl_timestamp: UnixSeconds | None = lives(days=HASH_KEPT.days)
-    source: SourceKey
-    content_hash: Sha256
-    revision: Text
-    source_id: IdPart | None = None
-
-    @property
-    def id(self) -> str:
-        return seen_key(self.source, self.content_hash)

@@ -153,7 +153,9 @@ class Settings:
     dedup_cache_size: int = _parser(
         10000, "Maximum entry hashes that an instance caches in memory, to save reads", between=(0, 1_000_000)
     )
-    dedup_retention_days: int = _parser(7, "Days for which the hash of an entry is stored", between=(1, 30))
+    dedup_retention_days: int = _parser(
+        7, "Minimum days for which the hash of an entry is stored; it is stored for 30", between=(1, 30)
+    )
     batch_size: int = _processor(100, "Maximum articles per message of analyze-articles", between=(1, 100))
     max_queue_size: int = _processor(
         1000, "Maximum feeds in the queue; the other due feeds wait for a later tick", between=(1, 100_000)

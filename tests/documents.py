@@ -18,7 +18,7 @@ from models.cache import (
 from models.correction import Correction, GroupingCorrection
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen, FetchDay, FetchDaysProgress, HostState
-from models.locator import LocatorAlias, SeenHash
+from models.locator import LocatorAlias
 from models.mention import Match, SentimentScore
 from models.operations import (
     AnalysisTotals,
@@ -223,8 +223,6 @@ store_load = _stored(StoreLoad, hour="2026022120", requests_07=5)
 ingestion_totals = _stored(IngestionTotals, articles_parsed=5, fetches=2)
 
 alias = _stored(LocatorAlias, provider="tiingo", locator_identity="provider_product_id:91144751", source_id=ARTICLE_ID)
-
-seen_hash = _stored(SeenHash, source="tiingo", content_hash=SHA256, revision="r1")
 
 correction = _stored(
     Correction,

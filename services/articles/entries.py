@@ -157,7 +157,7 @@ class EntryIngestion:
     ) -> Ingested:
         """Stores the unknown entries. The result counts only these."""
         present = frozenset(each.url for each in document.items)
-        writer = ArticleWriter(self.shared, attempt, known, present, trust_hashes=feed.last_fetch_time is not None)
+        writer = ArticleWriter(self.shared, attempt, known, present)
         unknown = list({each.form_hash: each for each in unknown}.values())
         room = 0 if is_implausible(feed, len(unknown), attempt.at) else room_for_new(feed, attempt.at)
         intake = _Intake(writer, feed.languages, room)

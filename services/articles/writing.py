@@ -1,9 +1,8 @@
-"""Writes what entries do to their articles: locator aliases first, then articles with their observations, then hashes.
+"""Writes what entries do to their articles: locator aliases first, then articles with their observations.
 
-An article and its observations are one atomic batch. Articles are announced to analysis as soon as they are written.
-After a crash between the three steps, ingesting the same entries again has the same result: an alias without an article
-gets its article, an article without hashes is found by its alias. matching.py decides which article an entry matches,
-merge.py what changes in it.
+An article and its observations are one atomic batch. Articles are announced to analysis once they are written. After a
+crash in between, ingesting the same entries again has the same result: an alias without an article gets its article.
+matching.py decides which article an entry matches, merge.py what changes in it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import NamedTuple, Protocol
 from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article, ObservationDocument
 from models.errors import ChangedMeanwhile
 from models.feed import SHORT_TEXT, Feed, FullTextChoice
-from models.locator import ALIAS_KEPT, seen_key
+from models.locator import ALIAS_KEPT
 from services.articles.identity import Candidate, SourceAttempt, without_text
 from services.articles.matching import (
     Groups,
@@ -94,23 +93,10 @@ def alias(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> Docum
         "provider": attempt.source.key,
         "locator_identity": candidate.locator,
         "source_id": source_id,
+        "content_hash": candidate.entry.content_hash,
+        "form_hash": candidate.entry.form_hash,
     }
     attempt.stamp(document, "LocatorAlias", ALIAS_SECONDS)
-    return document
-
-
-def seen_hash(candidate: Candidate, source_id: str, attempt: SourceAttempt, kept_seconds: int) -> Document:
-    """The stored content hash of an ingested entry."""
-    name = seen_key(attempt.source.key, candidate.entry.content_hash)
-    document: Document = {
-        "id": name,
-        "locator": name,
-        "source": attempt.source.key,
-        "content_hash": candidate.entry.content_hash,
-        "revision": candidate.entry.form_hash,
-        "source_id": source_id,
-    }
-    attempt.stamp(document, "SeenHash", kept_seconds)
     return document
 
 
@@ -118,13 +104,11 @@ def seen_hash(candidate: Candidate, source_id: str, attempt: SourceAttempt, kept
 class Writing:
     """What the writers of all attempts share.
 
-    `announce` is called once for the articles of a portion, `discover` for those whose full text is asked for,
-    before the hashes of their entries are stored: after a crash in between, the next attempt calls it again.
-    `most_listed`: how many sources an article lists itself.
+    `announce` is called once for the articles of a portion, `discover` for those whose full text is asked for: after a
+    crash in between, the next attempt calls it again. `most_listed`: how many sources an article lists itself.
     """
 
     store: Store
-    hashes_kept_seconds: int
     announce: Announce
     discover: Discover
     most_listed: int = LISTED_SOURCES
@@ -134,29 +118,28 @@ class Writing:
 class ArticleWriter:
     """Writes the entries of one attempt.
 
-    `known` are the entries that the feed had lately, `present` the URLs of all entries in the feed document. Without
-    `trust_hashes` stored hashes are not read. `flood` are the candidates that are to be quarantined.
+    `known` are the entries that the feed had lately, `present` the URLs of all entries in the feed document. `flood`
+    are the candidates that are to be quarantined.
     """
 
     shared: Writing
     attempt: SourceAttempt
     known: KnownEntries
     present: Collection[str] = ()
-    trust_hashes: bool = False
     done: Ingested = field(default_factory=Ingested, init=False)
     flood: list[Candidate] = field(default_factory=list, init=False)
 
     async def write(self, candidates: Sequence[Candidate]) -> None:
         """Stores what is new or changed among the candidates. Each must be another form of an entry."""
         known = self.known
-        changed, aliases, renewed = await self._without_stored_hash(candidates)
-        unknown = [each for each in changed if each.locator_id not in aliases]
+        aliases = await self._aliases(candidates)
+        unknown = [each for each in candidates if each.locator_id not in aliases]
         flood = flood_of(unknown, known)
         # An entry that the feed knows has outlived its article if its alias has expired.
         dropped = {each.locator_id for each in (*flood, *(each for each in unknown if known.has(each.id_hash)))}
-        wanted = [each for each in changed if each.locator_id not in dropped]
+        wanted = [each for each in candidates if each.locator_id not in dropped]
         matches = matches_of(wanted, aliases, self.attempt.source, self.attempt.at)
-        merged = await self._write(matches, renewed)
+        merged = await self._write(matches)
         merged += await self._with_changed_priority(merged)
         new = [each.matches[0].candidate for each in merged if each.is_new_to_source]
         done = self.done
@@ -166,33 +149,22 @@ class ArticleWriter:
         done.published += tuple(each.published for each in new if each.flag is None)
         self.flood.extend(map(without_text, flood))
 
-    async def _without_stored_hash(
-        self, candidates: Sequence[Candidate]
-    ) -> tuple[list[Candidate], dict[str, Document], list[Document]]:
-        """The candidates whose present form has no stored hash, the aliases of all by locator, and the hashes and
-        aliases of the others, to be renewed.
-
-        A hash is not enough for an entry that the feed knows in another form: the entry has returned to an earlier
-        form.
-        """
-        now, kept = self.attempt.seconds, self.shared.hashes_kept_seconds
+    async def _aliases(self, candidates: Sequence[Candidate]) -> dict[str, Document]:
+        """The aliases of the candidates' locators, by locator. That of an entry which has returned unchanged is
+        renewed: it keeps the entry from becoming a new article, for as long as the source repeats it."""
+        forms = {each.locator_id: each.entry.form_hash for each in candidates if not self.known.has(each.id_hash)}
         locators = list(dict.fromkeys(each.locator_id for each in candidates))
-        keys = [seen_key(self.attempt.source.key, each.entry.content_hash) for each in candidates]
-        stored = await self.shared.store.read_many(
-            LOCATORS.name, [(key, key) for key in (locators + keys if self.trust_hashes else locators)]
-        )
-        aliases = {key: found for key, found in zip(locators, stored, strict=False) if found is not None}
-        hashes = stored[len(locators) :] or [None] * len(candidates)
-        changed: list[Candidate] = []
-        renewed: list[Document] = []
-        for candidate, hashed in zip(candidates, hashes, strict=True):
-            if hashed is None or hashed["revision"] != candidate.entry.form_hash or self.known.has(candidate.id_hash):
-                changed.append(candidate)
-            elif hashed["ttl_timestamp"] - now < kept // 2:
-                renewed.append({**hashed, "ttl_timestamp": now + kept})
-                if candidate.locator_id in aliases:
-                    renewed.append({**aliases[candidate.locator_id], "ttl_timestamp": now + ALIAS_SECONDS})
-        return changed, aliases, renewed
+        stored = await self.shared.store.read_many(LOCATORS.name, [(each, each) for each in locators])
+        aliases = {key: found for key, found in zip(locators, stored, strict=True) if found is not None}
+        now = self.attempt.seconds
+        renewed = [
+            (key, [Replace({**each, "ttl_timestamp": now + ALIAS_SECONDS}, each["_etag"])])
+            for key, each in aliases.items()
+            if each["ttl_timestamp"] - now < ALIAS_SECONDS // 2 and each.get("form_hash", "") == forms.get(key)
+        ]
+        if renewed:  # a person's change of an alias wins
+            await self.shared.store.batch_many(LOCATORS.name, renewed)
+        return aliases
 
     async def _with_changed_priority(self, merged: Sequence[Merged]) -> list[Merged]:
         """Writes the changed articles again if the source's priority was changed while they were written.
@@ -211,12 +183,12 @@ class ArticleWriter:
             return []
         with_present_priority = replace(source, priority=priority)
         writer = replace(self, attempt=replace(self.attempt, source=with_present_priority))
-        written = await writer._write(again, [])
+        written = await writer._write(again)
         return written + await writer._with_changed_priority(written)
 
-    async def _write(self, matches: Iterable[Match], renewed: Sequence[Document]) -> list[Merged]:
-        """Writes the matches, and the documents `renewed` as they are. Returns a Merged for each article, and another
-        one for an article that was written twice."""
+    async def _write(self, matches: Iterable[Match]) -> list[Merged]:
+        """Writes the matches. Returns a Merged for each article, and another one for an article that was written
+        twice."""
         groups = grouped(matches)
         articles = await self._known(groups)
         groups = await self._claimed(separated(groups, articles, self.present))
@@ -225,16 +197,6 @@ class ArticleWriter:
         merged = await self._merged_and_written(groups, articles)
         if self.attempt.source.full_text != "never":
             await self.shared.discover(asked_for(merged, self.attempt))
-        # No hash of an entry that changed nothing: a publication time that drifts would leave one at every poll.
-        hashes = [
-            seen_hash(match.candidate, match.source_id, self.attempt, self.shared.hashes_kept_seconds)
-            for matches in {
-                one.matches[0].source_id: one.matches for one in merged if one.before is None or one.observation
-            }.values()
-            for match in matches
-        ]
-        if hashes or renewed:
-            await self.shared.store.write_many(LOCATORS.name, [*hashes, *renewed])
         return merged
 
     async def _followed(self, groups: Groups, articles: Articles) -> tuple[Groups, Articles]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
-from datetime import timedelta
 from functools import cached_property
 
 from services.articles.entries import WRITING_AT_ONCE, WRITING_AT_ONCE_EMBEDDED, EntryIngestion
@@ -62,8 +61,7 @@ class FetchingPart(Part):
     @cached_property
     def _entries(self) -> EntryIngestion:
         of, settings = self.of, self.of.settings
-        kept = timedelta(days=settings.dedup_retention_days)
-        shared = Writing(of.store, int(kept.total_seconds()), of.announce, self.documents.discover)
+        shared = Writing(of.store, of.announce, self.documents.discover)
         turns = WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE
         return EntryIngestion(shared, DocumentCache(settings.dedup_cache_size), asyncio.Semaphore(turns))
 

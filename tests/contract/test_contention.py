@@ -37,7 +37,7 @@ class Sources:
         item = raw(1, article_id=f"feed-{number}-1", url=f"https://feed-{number}.example/1", published=self.now)
         candidate = candidate_of(entry_of(source, item), source, self.now)
         store = self.stores[number % len(self.stores)]
-        writing = Writing(store, 86_400, self._announce, self._discover)
+        writing = Writing(store, self._announce, self._discover)
         writer = ArticleWriter(writing, attempt, KnownEntries())
         await writer.write([candidate])
         return writer.done

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from models.article import LISTED_SOURCES, Article, Observation
 from models.feed import FeedSeen
-from models.locator import LocatorAlias, SeenHash
+from models.locator import LocatorAlias
 from models.raw_item import RawItem
 from services.articles.identity import Source, candidate_of, entry_of, is_weak
 from services.articles.sources import sources_of
@@ -74,11 +74,9 @@ async def _checked(world: World) -> dict[str, Any]:
     articles = [await sources_of(world.store, Article.from_document(each)) for each in await world.articles()]
     observations = [Observation.from_document(each) for each in await world.observations()]
     aliases = [LocatorAlias.from_document(each) for each in await world.locators("LocatorAlias")]
-    hashes = [SeenHash.from_document(each) for each in await world.locators("SeenHash")]
     ids = {each.source_id for each in articles}
     assert {each.source_id for each in observations} == ids
     assert {each.source_id for each in aliases} == ids
-    assert {each.source_id for each in hashes} <= ids
     feeds = {feed: await world.feed(feed) for feed in "abc"}
     for feed in "abc":
         # Each article that is new to a feed is counted once.

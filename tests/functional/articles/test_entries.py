@@ -6,12 +6,12 @@ import pytest
 
 from models.article import Article, Observation
 from models.feed import HASH_LENGTH, FeedSeen
-from models.locator import LocatorAlias, SeenHash
+from models.locator import LocatorAlias
 from tests.builders import existing
 from tests.functional.articles.world import START, World, item
 
 
-async def test_a_new_entry_costs_four_documents_that_their_models_read(world: World) -> None:
+async def test_a_new_entry_costs_three_documents_that_their_models_read(world: World) -> None:
     await world.add_feed("a", [item(1, tags=("Tech",), source="Reuters")])
     announced = await world.poll("a")
 
@@ -27,8 +27,6 @@ async def test_a_new_entry_costs_four_documents_that_their_models_read(world: Wo
     assert observation.id == article.canonical.observation_id
     (alias,) = [LocatorAlias.from_document(each) for each in await world.locators("LocatorAlias")]
     assert alias.source_id == article.source_id
-    (seen,) = [SeenHash.from_document(each) for each in await world.locators("SeenHash")]
-    assert seen.source_id == article.source_id
     stored = await existing(world.store, "feeds", "a", FeedSeen.ID)
     assert len(FeedSeen.from_document(stored).hashes) == 4 * HASH_LENGTH
 
@@ -59,7 +57,7 @@ async def test_dates_that_drift_change_nothing(world: World) -> None:
 
 
 @pytest.mark.parametrize("days", [8, 31])
-async def test_an_entry_that_its_feed_still_lists_does_not_come_back_after_its_hashes_and_article_expired(
+async def test_an_entry_that_its_feed_still_lists_does_not_come_back_after_its_article_expired(
     world: World, days: int
 ) -> None:
     await world.add_feed("a", [item(1)])
@@ -76,14 +74,20 @@ async def test_an_entry_that_its_feed_still_lists_does_not_come_back_after_its_h
     assert (await world.feed("a")).total_articles_fetched == 1 + days
 
 
-async def test_a_hash_that_is_seen_again_is_renewed(world: World) -> None:
-    await world.add_feed("a", [item(1)])
+@pytest.mark.parametrize(
+    ("days", "text", "is_renewed"), [(14, "Same.", False), (16, "Same.", True), (16, "New.", False)]
+)
+async def test_an_entry_that_returns_unchanged_keeps_its_alias(
+    world: World, days: int, text: str, is_renewed: bool
+) -> None:
+    await world.add_feed("a", [item(1, text="Same.")])
     await world.poll("a")
-    (before,) = await world.locators("SeenHash")
-    world.clock.forward(days=5)
-    # Without the feed's `seen` document, only the stored hash knows the entry.
+    (before,) = await world.locators("LocatorAlias")
+    world.clock.forward(days=days)
+    # Without the feed's `seen` document, only the alias knows the entry.
     await world.store.delete("feeds", "a", FeedSeen.ID)
-    world.publish("a", [item(1)] * 2)
+    world.publish("a", [item(1, text=text), item(2)])
     await world.poll("a", world.new_worker())
-    (after,) = await world.locators("SeenHash")
-    assert after["ttl_timestamp"] > before["ttl_timestamp"] + 4 * 86_400
+    after = await existing(world.store, "locators", before["id"], before["id"])
+    assert after["created_at"] == before["created_at"]
+    assert (after["ttl_timestamp"] >= before["ttl_timestamp"] + days * 86_400) is is_renewed

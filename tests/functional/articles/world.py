@@ -192,7 +192,7 @@ class Worker:
         chance = random.Random(1)
         poller = FeedPoller(shelf, apis, credentials_in({}), no_tickers, FeedRegistry(store, clock).registered)
         discover = Documents(store, self.announcer, Articles(store, clock), self.engine, clock).discover
-        writing = Writing(store, settings.dedup_retention_days * 86_400, announce, discover, most_listed)
+        writing = Writing(store, announce, discover, most_listed)
         entries = EntryIngestion(writing, DocumentCache(settings.dedup_cache_size))
         budget = Budget(store, Policy(), clock)
         attempts = FeedAttempts(store, poller, entries, budget, self.hosts, clock, chance.random)

@@ -162,7 +162,6 @@ def test_a_url_may_have_every_part_that_rfc_3986_allows(url: str) -> None:
         (article, 30),
         (documents.observation, 30),
         (documents.alias, 30),
-        (documents.seen_hash, 7),
         (documents.mention, 45),
         (documents.window_tables, 32),
         (documents.dirty_hour, 32),

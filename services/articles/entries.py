@@ -115,7 +115,7 @@ class EntryIngestion:
         turn."""
         source, items = attempt.source, document.items
         entries = await _in_thread_if_many(items, lambda: entries_of(source, items))
-        forms = tuple(each.form_hash for each in entries)
+        forms = [each.form_hash for each in entries]
         refused = len(items) - len(entries)
         cached = self.cache.has_all(feed.feed_id, feed.body_hash, forms)
         known = KnownEntries()
@@ -123,7 +123,7 @@ class EntryIngestion:
         if not cached:
             stored = await self.shared.store.read(FEEDS.name, feed.feed_id, FeedSeen.ID) or {}
             known = KnownEntries(stored.get("hashes", ""))
-            unknown = [each for each in entries if not known.has_form(each.form_hash)]
+            unknown = [each for each in entries if each.form_hash not in known.groups]
         log_event(
             log,
             logging.DEBUG,
@@ -137,7 +137,7 @@ class EntryIngestion:
             skipped=document.skipped,
         )
         if not unknown:
-            return Ingested(len(entries), refused, form_hashes=forms)
+            return Ingested(len(entries), refused, form_hashes=tuple(forms))
         async with deadline.turn(self.turns) as has_turn:
             if not has_turn:
                 raise NoTurn
@@ -156,7 +156,7 @@ class EntryIngestion:
         unknown: Sequence[Entry],
     ) -> Ingested:
         """Stores the unknown entries. The result counts only these."""
-        present = frozenset(each.url for each in document.items)
+        present = {each.url for each in document.items}
         writer = ArticleWriter(self.shared, attempt, known, present)
         unknown = list({each.form_hash: each for each in unknown}.values())
         room = 0 if is_implausible(feed, len(unknown), attempt.at) else room_for_new(feed, attempt.at)
@@ -174,7 +174,8 @@ class EntryIngestion:
         done.refused = done.entries - len(fresh)
         for each in left:
             del fresh[each.entry.form_hash]
-        groups = {form: group for form in forms if (group := fresh.get(form) or known.group(form)) is not None}
+        kept = known.groups | fresh
+        groups = {form: kept[form] for form in forms if form in kept}
         done.held = len(held)
         done.skipped = +Counter({OVER_BUDGET: len(unknown) - done.entries, AWAITS_REVIEW: len(left)})
         done.seen = seen_document(feed.feed_id, known.with_entries(groups.values()), attempt.time)

@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -161,8 +160,10 @@ def entries_of(source: Source, items: Iterable[RawItem]) -> list[Entry]:
     """The entries of all items that are valid Unicode."""
     entries = []
     for item in items:
-        with suppress(ValueError):
+        try:
             entries.append(entry_of(source, item))
+        except ValueError:
+            continue
     return entries
 
 

@@ -38,31 +38,23 @@ crash kept from being written."""
 
 
 class KnownEntries:
-    """The contents of one `seen` document. Immutable; `with_entries` gives the next one."""
+    """The contents of one `seen` document. Immutable; `with_entries` gives the next one.
 
-    __slots__ = ("_groups", "_others")
+    `groups` are all hashes of each entry, by the hash of its form. Nothing is called for each entry: most polls bring
+    one new entry among many that are known."""
+
+    __slots__ = ("_others", "groups")
 
     def __init__(self, hashes: str = "") -> None:
-        self._groups = {hashes[at : at + HASH_LENGTH]: hashes[at : at + GROUP] for at in range(0, len(hashes), GROUP)}
-        self._others: frozenset[str] | None = None
-
-    def has_form(self, form_hash: ShortHash) -> bool:
-        """Whether the feed had an entry in just this form."""
-        return form_hash in self._groups
+        self.groups = {hashes[at : at + HASH_LENGTH]: hashes[at : at + GROUP] for at in range(0, len(hashes), GROUP)}
+        self._others: set[str] | None = None
 
     def has(self, short_hash: ShortHash) -> bool:
         """Whether the feed had an entry with this identity, URL or headline."""
         if self._others is None:
-            self._others = frozenset(
-                group[at : at + HASH_LENGTH]
-                for group in self._groups.values()
-                for at in range(HASH_LENGTH, GROUP, HASH_LENGTH)
-            )
+            others, groups = range(HASH_LENGTH, GROUP, HASH_LENGTH), self.groups.values()
+            self._others = {group[at : at + HASH_LENGTH] for group in groups for at in others}
         return short_hash in self._others
-
-    def group(self, form_hash: ShortHash) -> str | None:
-        """All hashes of the entry in this form, to be kept in the next document."""
-        return self._groups.get(form_hash)
 
     def with_entries(self, groups: Iterable[str]) -> str:
         """The hashes with the entries of the present document as the newest, and older entries as far as they are kept.
@@ -70,15 +62,12 @@ class KnownEntries:
         An older form of a present entry is dropped: should the entry return to that form, it has changed.
         """
         newest = {group[:HASH_LENGTH]: group for group in groups}
-        present = {_identity(group) for group in newest.values()}
+        identity = slice(HASH_LENGTH, 2 * HASH_LENGTH)
+        present = {group[identity] for group in newest.values()}
         most = min(max(KEPT_PER_ENTRY * len(newest), FEWEST_KEPT), max(MAX_KEPT, len(newest)))
-        older = [group for group in self._groups.values() if _identity(group) not in present]
+        older = [group for group in self.groups.values() if group[identity] not in present]
         kept = most - len(newest)
         return "".join([*(older[-kept:] if kept else ()), *newest.values()])
-
-
-def _identity(group: str) -> str:
-    return group[HASH_LENGTH : 2 * HASH_LENGTH]
 
 
 def seen_document(feed_id: str, hashes: str, now: str) -> Document:

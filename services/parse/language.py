@@ -212,7 +212,7 @@ def with_languages(history: Mapping[str, int], clear: Mapping[str, int]) -> dict
 
 
 def _is_common_english(words: Sequence[str]) -> bool:
-    english, others = (sum(word in known for word in words) for known in (_COMMON["en"], _COMMON["others"]))
+    english, others = (sum(map(_COMMON[each].__contains__, words)) for each in ("en", "others"))
     return english >= MIN_COMMON and english >= MIN_COMMON_SHARE * len(words) and english >= COMMON_OF_OTHERS * others
 
 

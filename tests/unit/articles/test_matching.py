@@ -44,13 +44,12 @@ def test_an_entry_is_known_by_its_form_and_by_identity_url_and_headline() -> Non
     each = candidate()
     known = known_of(each)
     assert GROUP == len(group(1)) == 64
-    assert known.has_form(each.entry.form_hash)
+    assert each.entry.form_hash in known.groups
     assert all(known.has(short) for short in (each.id_hash, each.url_hash, each.headline_hash))
     assert not known.has(each.entry.form_hash)
-    assert not known.has_form(each.id_hash)
-    assert known.group(each.entry.form_hash) == "".join(each.hashes())
-    assert known.group(each.id_hash) is None
-    assert not KnownEntries().has_form(each.entry.form_hash)
+    assert each.id_hash not in known.groups
+    assert known.groups[each.entry.form_hash] == "".join(each.hashes())
+    assert each.entry.form_hash not in KnownEntries().groups
 
 
 def test_entries_that_have_left_the_feed_are_kept_up_to_four_for_each_that_is_in_it() -> None:

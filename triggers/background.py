@@ -68,7 +68,7 @@ async def acquire_documents(services: Container, message: func.QueueMessage) -> 
 async def analyze_articles(services: Container, message: func.QueueMessage, context: func.Context) -> None:
     source_ids = ANALYSIS_STAGE.keys_of(message.get_body().decode())
     await services.mentions.analysis.handle(source_ids, message.dequeue_count or 1, context.invocation_id)
-    await services.grouping_announcer.announce_if_many()
+    await services.grouping_announcer.announce_if_many(source_ids)
 
 
 @consumer(queues, GROUP_HEADLINES)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from models.article import Article
 from models.values import format_time
-from services.ports import Clock, Query, Store, Where
+from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import ARTICLES
 from services.topology import GROUP_HEADLINES
 from services.work.announcing import Announcer
@@ -32,8 +32,8 @@ DELAY_SECONDS = 1.0
 def _form(
     source_ids: Sequence[str], reason: TriggerReason = "interval_elapsed", count: int | None = None
 ) -> dict[str, Any]:
-    """The message that names the first articles that are due, and counts all; without a reason, they have been due for
-    the interval."""
+    """The message that names some articles that are due, and counts all; without a reason, they have been due for the
+    interval."""
     count = len(source_ids) if count is None else count
     return {"event": GROUP, "article_ids": list(source_ids), "trigger_reason": reason, "ungrouped_count": count}
 
@@ -69,31 +69,29 @@ class GroupingAnnouncer:
     seconds: Callable[[], float] = time.monotonic
     _quiet_until: float = field(default=0.0, init=False)
 
-    async def announce_if_many(self) -> bool:
-        """To be called after articles were analysed. Whether a message was sent."""
+    async def announce_if_many(self, analyzed: Sequence[str]) -> bool:
+        """To be called after these articles were analysed, which the message then names. Whether it was sent."""
         if self.seconds() < self._quiet_until:
             return False
         count = await self._count()
-        return count >= self.threshold and await self._announce("threshold_reached", count)
+        return count >= self.threshold and await self._announce("threshold_reached", analyzed[:MAX_NAMED], count)
 
     async def announce_corrected(self) -> bool:
         """To be called after a person corrected or deleted articles: nobody waits for the interval then. Whether a
         message was sent."""
-        return await self._announce("corrected", await self._count())
+        named = [each["source_id"] for each in await self.due(MAX_NAMED)]
+        return bool(named) and await self._announce("corrected", named, await self._count())
 
     async def again(self, delay_seconds: float) -> None:
         """Sends a message that names no article: all that is due by then is grouped."""
         await self.announcer.send(self.stage, [message_of(_form(()))], delay_seconds=delay_seconds)
 
-    async def due(self, limit: int) -> list[str]:
+    async def due(self, limit: int) -> list[Document]:
         """The articles that are due, the first first."""
         query = Query((self._now_due(),), order=self.stage.order, limit=limit)
-        return [each["source_id"] for each in (await self.store.query(ARTICLES.name, query)).items]
+        return (await self.store.query(ARTICLES.name, query)).items
 
-    async def _announce(self, reason: TriggerReason, count: int) -> bool:
-        named = await self.due(MAX_NAMED)
-        if not named:
-            return False
+    async def _announce(self, reason: TriggerReason, named: Sequence[str], count: int) -> bool:
         text = message_of(_form(named, reason, max(count, len(named))))
         await self.announcer.send(self.stage, [text], delay_seconds=DELAY_SECONDS)
         self._quiet_until = self.seconds() + DELAY_SECONDS

@@ -22,7 +22,7 @@ from datetime import datetime
 from functools import partial
 
 from models.article import Article
-from models.errors import Unavailable, UnreadableDocument
+from models.errors import ChangedMeanwhile, Unavailable, UnreadableDocument
 from models.story import LEASE, GroupingLease
 from models.values import format_time, is_over, parse_time
 from services.logs import log_unreadable
@@ -40,7 +40,7 @@ from services.ports import (
     Where,
     readable,
 )
-from services.store.change import DELETE, Decided, change, change_many
+from services.store.change import Decided, change, change_many
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, STORIES
 from services.stories.candidates import Candidates, read_members
 from services.stories.grouping import Known, copies_before, decide_all
@@ -124,14 +124,15 @@ class Grouping:
         """Groups the articles that a message names, and all others that are due. Raises Unavailable if the store or the
         queues did not answer."""
         lease = Lease(self._store, self._clock, self._new_id())
-        keys = [*source_ids, *await self._announcer.due(MAX_LISTED)]
+        due = {each["source_id"]: each for each in await self._announcer.due(MAX_LISTED)}
+        keys = [*source_ids, *due]
         if not keys:
             return Handled()
         if not await lease.hold():
             await self._announcer.again(BUSY_SECONDS)
             return Handled(left=list(source_ids))
         handler = Handler(
-            *(self._announcer.stage, partial(self._work, lease), self._store, self._announcer.announcer, self._clock),
+            *(self._announcer.stage, partial(self._work, lease, due), self._store, self._announcer.announcer, self._clock),
             portion=PORTION,
             at_once=1,
             new_id=self._new_id,
@@ -145,10 +146,14 @@ class Grouping:
             await self._announcer.again(DELAY_SECONDS)
         return handled
 
-    async def _work(self, lease: Lease, source_ids: Sequence[str], *, alone: bool) -> Worked:
+    async def _work(self, lease: Lease, due: dict[str, Document], source_ids: Sequence[str], *, alone: bool) -> Worked:
+        """`due` has articles that were read already: each is used once, since another try must not find it again."""
         if not await lease.hold():
             raise Unavailable("another worker groups articles", retry_after=BUSY_SECONDS)
-        found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        found: list[Document | None] = [due.pop(each) for each in source_ids if each in due and not alone]
+        known = {each["source_id"] for each in found if each is not None}
+        keys = [(each, Article.ID) for each in source_ids if each not in known]
+        found += await self._store.read_many(ARTICLES.name, keys) if keys else ()
         wanted, kill = self._announcer.stage.turns(found, self._clock(), alone=alone)
         if not wanted:
             return Worked(kill=kill)
@@ -315,10 +320,13 @@ class Lease:
         self._store = store
         self._clock = clock
         self._holder = holder
+        self._held: Document | None = None
 
     async def hold(self) -> bool:
-        """Takes the lease, or renews it. False if another worker has it."""
+        """Takes the lease, or renews it if a third of its time is over. False if another worker has it."""
         now = self._clock()
+        if self._held is not None and not is_over(parse_time(self._held["updated_at"]) + LEASE / 3, now, LEASE):
+            return True
 
         def decide(stored: Document | None) -> Decided:
             is_mine = stored is None or stored["holder"] == self._holder
@@ -326,14 +334,18 @@ class Lease:
                 return GroupingLease(created_at=now, holder=self._holder).to_document()
             return None
 
-        after = await change(self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide)
-        return after is not None and after["holder"] == self._holder
+        after = await change(
+            self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide, known=self._held
+        )
+        self._held = after if after is not None and after["holder"] == self._holder else None
+        return self._held is not None
 
     async def release(self) -> None:
-        def decide(stored: Document | None) -> Decided:
-            return DELETE if stored is not None and stored["holder"] == self._holder else None
-
-        await change(self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide)
+        """A lease that another worker took meanwhile stays."""
+        if self._held is not None:
+            with contextlib.suppress(ChangedMeanwhile):
+                key = GroupingLease.PARTITION, GroupingLease.ID, self._held["_etag"]
+                await self._store.delete(CATALOG.name, *key)
 
 
 def _event(known: Known) -> str | None:

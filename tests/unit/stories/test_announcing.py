@@ -45,12 +45,12 @@ def bench(store: SqliteStore, watch: Watch) -> Bench:
 
 async def test_a_message_is_sent_when_enough_articles_are_due(bench: Bench) -> None:
     await bench.due(1, 2)
-    assert (await bench.announcer.announce_if_many(), bench.sent()) == (False, [])
+    assert (await bench.announcer.announce_if_many(["1", "2"]), bench.sent()) == (False, [])
     await bench.due(3)
-    assert [await bench.announcer.announce_if_many() for _ in range(3)] == [True, False, False]
-    assert bench.sent() == [("threshold_reached", 3, 3)], "many who ask at once send one message"
+    assert [await bench.announcer.announce_if_many(["3"]) for _ in range(3)] == [True, False, False]
+    assert bench.sent() == [("threshold_reached", 3, 1)], "many who ask at once send one message"
     bench.passed = DELAY_SECONDS
-    assert await bench.announcer.announce_if_many()
+    assert await bench.announcer.announce_if_many(["3"])
 
 
 async def test_fewer_articles_are_announced_after_the_interval_by_the_tick(bench: Bench) -> None:

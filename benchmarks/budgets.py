@@ -35,6 +35,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.scale.counting import CountingStore
 from benchmarks.walk import NEVER, App, message, request
 from services import container
+from services.mentions.due import SIGNALS_STAGE, mark_signals_due
+from services.store.containers import STORIES as STORIES_CONTAINER
+from services.stories.pins import members_of
 from services.topology import ANALYZE_ARTICLES, GENERATE_IDEAS, GROUP_HEADLINES, INGEST_FEEDS, REFRESH_TOOLS
 from tests.builders import MemoryQueues
 from tests.functional.articles.world import Item, Page, SettableClock, Shelf, rss
@@ -42,7 +45,8 @@ from tests.functional.articles.world import Item, Page, SettableClock, Shelf, rs
 RECORDED = Path(__file__).with_name("budgets.json")
 FEEDS, ENTRIES, TOOLS, ARTICLES = 10, 60, 20, 10
 STORIES = (1, 100)
-"""How many articles a story has before another one joins it."""
+LARGE_STORY = 10_000
+"""How many articles a story has before another one joins it. The large one is counted later."""
 _NOT_COUNTED = ("asyncio", "selectors", "threading", "concurrent", "json", "benchmarks", "tests")
 """Folders and modules whose functions are not counted: how often an event loop turns depends on the machine, and the
 counting store writes JSON."""
@@ -301,18 +305,42 @@ async def _grouping(bench: Bench) -> None:
         await bench.work(GENERATE_IDEAS, "generate_ideas")
 
     await group()
+
+    async def join(number: int, company: str, what: str) -> list[int]:
+        await _articles(bench, bench.reports(number, company))
+        await bench.work(ANALYZE_ARTICLES, "analyze_articles")
+        bench.clock.forward(minutes=6)
+        await bench.call("ingest_due_feeds", timer_request=None)
+        with bench.measured(what):
+            await bench.work(GROUP_HEADLINES, "group_headlines")
+            await bench.work(GENERATE_IDEAS, "generate_ideas")
+        await group()
+        stories = await bench.answer("list_stories", "GET", "stories")
+        return sorted(each["article_count"] for each in stories["items"])
+
     for size in STORIES:
-        for number in (size, 1):
-            await _articles(bench, bench.reports(number, f"Acme Widgets {size}"))
-            await bench.work(ANALYZE_ARTICLES, "analyze_articles")
-            bench.clock.forward(minutes=6)
-            await bench.call("ingest_due_feeds", timer_request=None)
-            with bench.measured(f"an article joins a story of {size}, with its signals" if number == 1 else ""):
-                await bench.work(GROUP_HEADLINES, "group_headlines")
-                await bench.work(GENERATE_IDEAS, "generate_ideas")
-            await group()
+        await join(size, f"Acme Widgets {size}", "")
+        counts = await join(1, f"Acme Widgets {size}", f"an article joins a story of {size}, with its signals")
+    await _enlarge(bench)
+    counts = await join(1, f"Acme Widgets {STORIES[-1]}", f"an article joins a story of {LARGE_STORY}")
+    assert counts == [STORIES[0] + 1, LARGE_STORY], counts
+    bench.clock.forward(hours=1)
+    await bench.call("ingest_due_feeds", timer_request=None)
+    with bench.measured(f"a story of {LARGE_STORY} is counted, with its signals"):
+        await bench.work(GENERATE_IDEAS, "generate_ideas")
+
+
+async def _enlarge(bench: Bench) -> None:
+    """Gives the largest story further articles, without the work of grouping them."""
     stories = (await bench.answer("list_stories", "GET", "stories"))["items"]
-    assert {each["article_count"] for each in stories} == {size + 1 for size in STORIES}, stories
+    event = max(stories, key=lambda each: each["article_count"])["event_id"]
+    members = await members_of(bench.store, event)
+    names = [f"dedup:f{number:031x}" for number in range(LARGE_STORY - len(members))]
+    more = [{**members[-1], "id": name, "source_id": name} for name in names]
+    await bench.store.uncounted.write_many(STORIES_CONTAINER.name, more)
+    await mark_signals_due(bench.store, [event], bench.clock.now)
+    await bench.app.announcer.announce(SIGNALS_STAGE, [event])
+    await bench.work(GENERATE_IDEAS, "generate_ideas")
 
 
 async def _refresh(bench: Bench) -> None:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import count, groupby, islice, pairwise
+from itertools import count, groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ from services.ports import Store
 from services.store.containers import ARTICLES, LOCATORS, STORIES
 from services.store.sqlite import SqliteStore
 from services.stories.candidates import latest
-from services.stories.similarity import compare
 from services.stories.stage import GroupingAnnouncer, grouping_stage
 from services.stories.writing import Grouping
 from services.work.announcing import Announcer
@@ -180,21 +179,11 @@ async def _grouped(store: Store, watch: Watch) -> None:
         pass
 
 
-def microseconds(made: Sequence[Made]) -> tuple[float, float]:
-    """Of signing an article, and of comparing it with another one."""
-    begun = time.process_time()
-    signatures = [signed(each) for each in made]
-    middle = time.process_time()
-    for one, other in pairwise(signatures):
-        compare(one, other)
-    return (middle - begun) / len(made) * 1e6, (time.process_time() - middle) / len(made) * 1e6
-
-
 def show(sizes: Sequence[int]) -> None:
     logging.disable(logging.WARNING)
-    signing, comparing = microseconds(list(islice(Newsroom(3).news(PER_DAY), 5000)))
-    print(f"\nCost: signing an article takes {signing:.0f} microseconds, comparing it with another one {comparing:.0f}")
-    print("Grouping an article beside stored ones, all published at the same rate (units: request units of Cosmos DB):")
+    print(
+        "\nGrouping an article beside stored ones, all published at the same rate (units: request units of Cosmos DB):"
+    )
     print(f"{'stored':>10}{'ms':>8}{'ratio':>7}{'units':>9}{'ratio':>7}{'KB read':>9}   operations")
     found: list[Cost] = []
     with tempfile.TemporaryDirectory() as folder:

@@ -31,17 +31,17 @@ class Operation:
 
 
 class CountingStore:
-    """A store over another one, which nothing else may write to."""
+    """A store over another one, `uncounted`."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.uncounted = store
         self.operations: list[Operation] = []
 
     def _note(self, kind: str, container: str, partition: str, size: int, units: float, stored: int = 0) -> None:
         self.operations.append(Operation(kind, container, partition, size, units, stored))
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
-        found = await self._store.read(container, partition, id)
+        found = await self.uncounted.read(container, partition, id)
         self._note_read(container, partition, found)
         return found
 
@@ -54,7 +54,7 @@ class CountingStore:
     async def read_many(
         self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
     ) -> list[Document | None]:
-        found = await self._store.read_many(container, keys, may_be_stale=may_be_stale)
+        found = await self.uncounted.read_many(container, keys, may_be_stale=may_be_stale)
         if len(keys) < MANY:
             for (partition, _), document in zip(keys, found, strict=True):
                 self._note_read(container, partition, document, weak=may_be_stale)
@@ -66,7 +66,7 @@ class CountingStore:
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:
         try:
-            stored = await self._store.create(container, document)
+            stored = await self.uncounted.create(container, document)
         except Conflict:
             self._note_read(container, self._key(container, document), document)
             raise
@@ -80,14 +80,14 @@ class CountingStore:
 
     async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
         before = await self._held(container, document)
-        stored = await self._store.upsert(container, document)
+        stored = await self.uncounted.upsert(container, document)
         self._note_over(container, before, document)
         return stored
 
     async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         before = await self._held(container, document)
         try:
-            stored = await self._store.replace(container, document, etag)
+            stored = await self.uncounted.replace(container, document, etag)
         except ChangedMeanwhile:
             self._note_read(container, self._key(container, document), before)
             raise
@@ -105,8 +105,8 @@ class CountingStore:
         self._note("replace", container, self._key(container, after), new, units, new - old)
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        before = await self._store.read(container, partition, id)
-        deleted = await self._store.delete(container, partition, id, etag)
+        before = await self.uncounted.read(container, partition, id)
+        deleted = await self.uncounted.delete(container, partition, id, etag)
         if deleted:
             self._note_delete(container, partition, before)
         else:
@@ -119,7 +119,7 @@ class CountingStore:
             self._note("delete", container, partition, size, charges.delete(size, len(terms)), -size)
 
     async def query(self, container: str, query: Query) -> Page:
-        page = await self._store.query(container, query)
+        page = await self.uncounted.query(container, query)
         sizes = [size_of(each) for each in page.items]
         self._note_query(container, query.partition, sum(sizes), charges.query(sizes, weak=query.may_be_stale))
         return page
@@ -136,7 +136,7 @@ class CountingStore:
         *,
         may_be_stale: bool = False,
     ) -> int:
-        counted = await self._store.count(container, where, partition)
+        counted = await self.uncounted.count(container, where, partition)
         self._note_query(container, partition, 0, charges.count(counted, weak=may_be_stale))
         return counted
 
@@ -151,8 +151,8 @@ class CountingStore:
     ) -> list[list[str | None] | Conflict | ChangedMeanwhile]:
         """Operations are charged as the requests that they stand for; a batch that failed, as a read."""
         keys = [[(each, _id(step)) for step in steps] for each, steps in batches]
-        before = [await self._store.read_many(container, each) for each in keys]
-        done = await self._store.batch_many(container, batches)
+        before = [await self.uncounted.read_many(container, each) for each in keys]
+        done = await self.uncounted.batch_many(container, batches)
         for (partition, steps), was, outcome in zip(batches, before, done, strict=True):
             if isinstance(outcome, list):
                 for step, held in zip(steps, was, strict=True):
@@ -170,7 +170,7 @@ class CountingStore:
             self._note_over(container, before, step.document)
 
     async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
-        created = await self._store.create_many(container, documents)
+        created = await self.uncounted.create_many(container, documents)
         for document, won in zip(documents, created, strict=True):
             if won:
                 self._note_create(container, document)
@@ -180,21 +180,21 @@ class CountingStore:
 
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
         before = [await self._held(container, each) for each in documents]
-        await self._store.write_many(container, documents)
+        await self.uncounted.write_many(container, documents)
         for was, document in zip(before, documents, strict=True):
             self._note_over(container, was, document)
 
     async def purge(self) -> None:
-        await self._store.purge()
+        await self.uncounted.purge()
 
     async def ping(self) -> None:
-        await self._store.ping()
+        await self.uncounted.ping()
 
     async def close(self) -> None:
-        await self._store.close()
+        await self.uncounted.close()
 
     async def _held(self, container: str, document: Mapping[str, Any]) -> Document | None:
-        return await self._store.read(container, self._key(container, document), document["id"])
+        return await self.uncounted.read(container, self._key(container, document), document["id"])
 
     def _key(self, container: str, document: Mapping[str, Any]) -> str:
         return str(document[CONTAINERS[container].partition_key])

@@ -52,9 +52,6 @@ class NotProse(NamedTuple):
     words: tuple[str, ...]
     pattern: re.Pattern[str]
 
-    def is_possible(self, text: str) -> bool:
-        return any(word in text for word in self.words)
-
 
 def _any_of(words: str, *patterns: str) -> NotProse:
     return NotProse(tuple(words.split("|")), re.compile("|".join(patterns), re.VERBOSE))
@@ -211,7 +208,7 @@ def text_prose(text: str) -> str:
     """The text without all that is not its prose."""
     text = _without_fences(text)
     for each in NOT_PROSE:
-        if each.is_possible(text):
+        if any(map(text.__contains__, each.words)):
             text = each.pattern.sub(_blank, text)
     return text
 

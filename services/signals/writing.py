@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
-from models.errors import ChangedMeanwhile, Unavailable
+from models.errors import ChangedMeanwhile, Unavailable, UnreadableDocument
 from models.mention import SentimentScore
-from models.story import Signal, StoryMember, Topic, day_of, due_id
+from models.story import MAX_NAMED, Signal, StoryMember, Topic, day_of, due_id
 from models.tally import Tally, TimelineHours
 from models.timeline import Timeline
-from models.values import Day, format_time, hour_key, hour_start
+from models.values import Day, format_time, hour_key, hour_start, is_over, parse_time
 from services.figures.breadth import publisher_of
 from services.mentions.due import SIGNALS_STAGE, mark_signals_due
 from services.ports import Clock, Document, Query, Store, Where, listed_documents, query_all, readable
@@ -36,6 +36,10 @@ log = logging.getLogger("toolpulse.signals")
 SETTLED = timedelta(days=24)
 """The signals of a story that began so long ago stay as they are: its articles expire soon, after 30 days, which
 withdraws nothing, and so do the counts of the week before it, after 32 days."""
+COUNTED_AT_ONCE = 500
+WAIT_PER_ARTICLE = timedelta(seconds=0.2)
+"""A story of more articles is counted again after this time for each of them: so a story that grows costs the same,
+however large it is."""
 FIRST_IN = timedelta(days=FIRST_IN_DAYS)
 WEEK = timedelta(days=7)
 
@@ -53,35 +57,37 @@ class SignalWriter:
         keys = [(day_of(each), due_id(each)) for each in event_ids]
         marks, now = await self._store.read_many(STORIES.name, keys), self._clock()
         due, kill = SIGNALS_STAGE.turns(marks, now, alone=alone)
-        wanted = [each["event_id"] for each in due]
-        failed: dict[str, str] = {}
+        stories = [self.write(each["event_id"], may_wait=not alone) for each in due]
+        outcomes = await asyncio.gather(*stories, return_exceptions=True)
+        pairs = zip(due, outcomes, strict=True)
+        errors = {mark["event_id"]: each for mark, each in pairs if isinstance(each, Exception)}
+        for event_id, error in errors.items():
+            if isinstance(error, Unavailable):
+                raise error
+            # A fault in one story must not stop the others; id and traceback are logged.
+            log.error("signals_not_decided event_id=%s", event_id, exc_info=error)
+        failed = {event_id: reason_of(error) for event_id, error in errors.items()}
+        written = [each for each in outcomes if isinstance(each, int)]
+        return Worked(len(written), failed, kill=kill, counts={"stories": len(written), "signals": sum(written)})
 
-        async def one(event_id: str) -> int:
-            try:
-                return await self.write(event_id)
-            except Unavailable:
-                raise
-            except Exception as error:
-                # A fault in one story must not stop the others; id and traceback are logged.
-                log.exception("signals_not_decided event_id=%s", event_id)
-                failed[event_id] = reason_of(error)
-                return 0
+    async def write(self, event_id: str, *, may_wait: bool = False) -> int | None:
+        """Returns how many signals were written; None if the story waits, which with `may_wait` a large one does.
+        Raises UnreadableDocument if a document of the story cannot be read, and Unavailable if others keep changing
+        it."""
+        return await until_unchanged(lambda: self._write(event_id, may_wait=may_wait), f"story {event_id}")
 
-        written = sum(await asyncio.gather(*(one(each) for each in wanted)))
-        done = len(wanted) - len(failed)
-        return Worked(done, failed, kill=kill, counts={"stories": done, "signals": written})
-
-    async def write(self, event_id: str) -> int:
-        """Returns how many signals were written. Raises UnreadableDocument if a document of the story cannot be read,
-        and Unavailable if others keep changing it."""
-        return await until_unchanged(lambda: self._write(event_id), f"story {event_id}")
-
-    async def _write(self, event_id: str) -> int:
-        mark = await self._store.read(STORIES.name, day_of(event_id), due_id(event_id))
-        now, documents = self._clock(), await members_of(self._store, event_id)
-        members = listed_documents(documents, StoryMember.from_document, "source_id").items
-        await count_story(self._store, event_id, members, now)
-        changes = [] if day_of(event_id) < day_of_time(now - SETTLED) else await self._changes(event_id, documents, now)
+    async def _write(self, event_id: str, *, may_wait: bool) -> int | None:
+        keys = [(day_of(event_id), each) for each in (due_id(event_id), event_id)]
+        (mark, story), now = await self._store.read_many(STORIES.name, keys), self._clock()
+        if may_wait and await self._waits(mark, story, now):
+            return None
+        documents = await members_of(self._store, event_id)
+        members = listed_documents(documents, StoryMember.from_document, "source_id")
+        await count_story(self._store, event_id, members.items, story, now)
+        is_settled = day_of(event_id) < day_of_time(now - SETTLED)
+        if members.unreadable and not is_settled:
+            raise UnreadableDocument("StoryMember", event_id, ", ".join(members.unreadable[:MAX_NAMED]))
+        changes = [] if is_settled else await self._changes(event_id, members.items, now)
         outcomes = await self._store.batch_many(SIGNALS.name, [(each.tool_id, [write_of(each)]) for each in changes])
         if not all(isinstance(each, list) for each in outcomes):
             raise ChangedMeanwhile(f"another worker has written signals of {event_id}")
@@ -90,9 +96,19 @@ class SignalWriter:
             raise ChangedMeanwhile(f"another worker has decided the signals of {event_id}")
         return len(changes)
 
-    async def _changes(self, event_id: str, documents: Sequence[Document], now: datetime) -> list[Signal]:
+    async def _waits(self, mark: Document | None, story: Document | None, now: datetime) -> bool:
+        """Whether a large story was counted a moment ago: then it is due later."""
+        if mark is None or story is None or story["article_count"] <= COUNTED_AT_ONCE:
+            return False
+        wait = story["article_count"] * WAIT_PER_ARTICLE
+        until = parse_time(story["updated_at"]) + wait
+        if is_over(until, now, wait):
+            return False
+        await self._store.replace(STORIES.name, {**mark, "signals_due_at": format_time(until)}, mark["_etag"])
+        return True
+
+    async def _changes(self, event_id: str, members: Sequence[StoryMember], now: datetime) -> list[Signal]:
         """The signals of the story to write. Marks later stories that this one makes the second of their kind."""
-        members = [StoryMember.from_document(each) for each in documents]
         of_story = Query((Where("event_id", "eq", event_id),), order="by_story")
         known = [Signal.from_document(each) for each in await query_all(self._store, SIGNALS.name, of_story)]
         keys = [(tool_id, each.source_id) for each in members for tool_id in each.detected_tool_ids]

@@ -77,7 +77,7 @@ class Candidates:
         minutes = {name: minute for articles in under.values() for name, minute in articles.items()}
         mine = set(batch)
         near = {name for names in self.names.values() for name in names} - mine
-        await self._add(store, {name: day_of_minute(minutes[name]) for name in near})
+        await self._add(store, {name: day_of_time(datetime.fromtimestamp(minutes[name] * 60, UTC)) for name in near})
         openings = {each.decision.opening: each.decision.event_id for each in self.decided.values() if each.decision}
         first = {name: day_of(event) for name, event in openings.items() if first_article(event) == name}
         await self._add(store, {name: day for name, day in first.items() if name not in mine})
@@ -119,10 +119,6 @@ async def days_of(store: Store, source_ids: Collection[str]) -> dict[str, str]:
     found = await store.read_many(ARTICLES.name, [(name, Article.ID) for name in names]) if names else []
     articles = [article for each in found if (article := readable(each, Article.from_document)) is not None]
     return {each.source_id: day_of_time(published_at(each)) for each in articles}
-
-
-def day_of_minute(minute: int) -> str:
-    return day_of_time(datetime.fromtimestamp(minute * 60, UTC))
 
 
 def _articles_of(document: Document | None) -> dict[str, int]:

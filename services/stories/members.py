@@ -8,8 +8,10 @@ topic by themselves. Only headlines are looked at: a text names much in passing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import get_args
 
 from models.article import Article
@@ -55,17 +57,17 @@ def signed(article: Article) -> Signature:
 
 
 def known(document: Document) -> Known:
-    """What the grouping needs of a stored member. Raises UnreadableDocument."""
-    member = StoryMember.from_document(document)
-    decision = None
+    """What the grouping needs of a stored member: its decision has no reasons. Raises UnreadableDocument."""
     try:
-        signature = Signature.from_document(member.signature)
-        if member.event_id is not None and member.opening is not None:
-            day_of(member.event_id)
-            decision = Decision(**{name: getattr(member, name) for name in DECIDED})
+        event, opening, decision = document.get("event_id"), document.get("opening"), None
+        if event is not None and opening is not None:
+            day_of(event)
+            decision = Decision(event, opening, near_duplicate_of=document.get("near_duplicate_of"))
+        signature = Signature.from_document(document["signature"])
+        return Known(document["source_id"], parse_time(document["published_at"]), signature, decision=decision)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UnreadableDocument("StoryMember", f"{member.day} / {member.id}", str(error)) from error
-    return Known(member.source_id, member.published_at, signature, decision=decision)
+        address = f"{document.get('day')} / {document.get('id')}"
+        raise UnreadableDocument("StoryMember", address, str(error)) from error
 
 
 def member_of(article: Article, after: Known, before: Document | None, now: datetime) -> Document:
@@ -104,7 +106,7 @@ def story_of(
     """The story that these members make. `headline` is that of its first article."""
     ordered = sorted(members, key=lambda each: (each.published_at, each.source_id))
     expiries = [each.ttl_timestamp for each in members if each.ttl_timestamp is not None]
-    publishers = _distinct(map(publisher_of_member, ordered))
+    publishers = _distinct([map(publisher_of_member, ordered)])
     return Story(
         created_at=created_at(before, now),
         updated_at=now,
@@ -119,10 +121,10 @@ def story_of(
         near_duplicate_count=sum(each.near_duplicate_of is not None for each in ordered),
         publisher_ids=publishers[:MAX_LISTED],
         publisher_count=len(publishers),
-        tool_ids=_distinct(tool for each in ordered for tool in each.detected_tool_ids)[:MAX_LISTED],
-        sources=_distinct(source for each in ordered for source in each.article_sources)[:MAX_LISTED],
+        tool_ids=_distinct([each.detected_tool_ids for each in ordered])[:MAX_LISTED],
+        sources=_distinct([each.article_sources for each in ordered])[:MAX_LISTED],
         topics=topics_of_story([each.topics for each in ordered]),
-        words=_distinct(word for each in ordered for word in each.words)[:MAX_WORDS],
+        words=_distinct([each.words for each in ordered])[:MAX_WORDS],
     )
 
 
@@ -130,8 +132,8 @@ def publisher_of_member(member: StoryMember) -> str:
     return counted_publisher(member.publisher_id, next(iter(member.article_sources), "unknown"))
 
 
-def _distinct(values: Iterable[str | None]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value for value in values if value is not None))
+def _distinct(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(chain.from_iterable(lists)))
 
 
 def topics_of(headline: str) -> tuple[Topic, ...]:
@@ -142,12 +144,15 @@ def topics_of(headline: str) -> tuple[Topic, ...]:
 
 def topics_of_story(of_articles: Sequence[Collection[str]]) -> tuple[Topic, ...]:
     """The topics of at least half of the articles."""
-    counts = {topic: sum(topic in each for each in of_articles) for topic in TOPICS}
-    return tuple(topic for topic, count in counts.items() if count and 2 * count >= len(of_articles))
+    counts = Counter(chain.from_iterable(of_articles))
+    return tuple(topic for topic in TOPICS if counts[topic] and 2 * counts[topic] >= len(of_articles))
 
 
-async def count_story(store: Store, event_id: str, members: Sequence[StoryMember], now: datetime) -> None:
-    """Writes the story that these members make; a story of fewer than two has no document."""
+async def count_story(
+    store: Store, event_id: str, members: Sequence[StoryMember], known: Document | None, now: datetime
+) -> None:
+    """Writes the story that these members make; a story of fewer than two has no document. `known` is the stored one,
+    as the caller has read it."""
     headline = await _headline(store, members) if len(members) > 1 else None
 
     def decide(found: Sequence[Document | None]) -> Sequence[Operation]:
@@ -160,7 +165,7 @@ async def count_story(store: Store, event_id: str, members: Sequence[StoryMember
             return [Create(after)]
         return [] if is_same(before, after) else [Replace(after, before["_etag"])]
 
-    await change_together(store, STORIES.name, day_of(event_id), [event_id], decide)
+    await change_together(store, STORIES.name, day_of(event_id), [event_id], decide, known=[known])
 
 
 async def _headline(store: Store, members: Sequence[StoryMember]) -> str | None:

@@ -73,14 +73,12 @@ class GroupingAnnouncer:
         """To be called after these articles were analysed, which the message then names. Whether it was sent."""
         if self.seconds() < self._quiet_until:
             return False
-        count = await self._count()
-        return count >= self.threshold and await self._announce("threshold_reached", analyzed[:MAX_NAMED], count)
+        return await self._announce("threshold_reached", analyzed[:MAX_NAMED], self.threshold)
 
     async def announce_corrected(self) -> bool:
         """To be called after a person corrected or deleted articles: nobody waits for the interval then. Whether a
         message was sent."""
-        named = [each["source_id"] for each in await self.due(MAX_NAMED)]
-        return bool(named) and await self._announce("corrected", named, await self._count())
+        return await self._announce("corrected", [each["source_id"] for each in await self.due(MAX_NAMED)], 1)
 
     async def again(self, delay_seconds: float) -> None:
         """Sends a message that names no article: all that is due by then is grouped."""
@@ -91,14 +89,13 @@ class GroupingAnnouncer:
         query = Query((self._now_due(),), order=self.stage.order, limit=limit)
         return (await self.store.query(ARTICLES.name, query)).items
 
-    async def _announce(self, reason: TriggerReason, named: Sequence[str], count: int) -> bool:
-        text = message_of(_form(named, reason, max(count, len(named))))
-        await self.announcer.send(self.stage, [text], delay_seconds=DELAY_SECONDS)
+    async def _announce(self, reason: TriggerReason, named: Sequence[str], fewest: int) -> bool:
+        count = await self.store.count(ARTICLES.name, (self._now_due(),))
+        if count < fewest:
+            return False
+        await self.announcer.send(self.stage, [message_of(_form(named, reason, count))], delay_seconds=DELAY_SECONDS)
         self._quiet_until = self.seconds() + DELAY_SECONDS
         return True
-
-    async def _count(self) -> int:
-        return await self.store.count(ARTICLES.name, (self._now_due(),))
 
     def _now_due(self) -> Where:
         return Where(self.stage.due, "le", format_time(self.clock()))

@@ -131,16 +131,12 @@ class Grouping:
         if not await lease.hold():
             await self._announcer.again(BUSY_SECONDS)
             return Handled(left=list(source_ids))
-        handler = Handler(
-            *(self._announcer.stage, partial(self._work, lease, due), self._store, self._announcer.announcer, self._clock),
-            portion=PORTION,
-            at_once=1,
-            new_id=self._new_id,
-        )
+        stage, sends, work = self._announcer.stage, self._announcer.announcer, partial(self._work, lease, due)
+        handler = Handler(stage, work, self._store, sends, self._clock, PORTION, at_once=1, new_id=self._new_id)
         try:
             handled = await handler.handle(keys, delivery, invocation_id)
         finally:
-            with contextlib.suppress(Unavailable):  # then the lease ends by itself
+            with contextlib.suppress(Unavailable, ChangedMeanwhile):  # it ends by itself, or another worker has it
                 await lease.release()
         if handled.done and await self._announcer.due(1):  # also what depends on these articles
             await self._announcer.again(DELAY_SECONDS)
@@ -228,7 +224,8 @@ class Grouping:
                 found.update(
                     each["id"] for each in members if name in (each.get("opening"), each.get("near_duplicate_of"))
                 )
-                batch.stays |= {each for each in found & batch.decided.keys() if _is_before(batch, each, name)}
+                decided = [batch.decided[each] for each in found & batch.decided.keys()]
+                batch.stays |= {each.source_id for each in decided if after is not None and each.place < after.place}
             found.discard(name)
         await self._make_due(found - batch.articles.keys(), batch.now)
 
@@ -334,24 +331,16 @@ class Lease:
                 return GroupingLease(created_at=now, holder=self._holder).to_document()
             return None
 
-        after = await change(
-            self._store, CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, decide, known=self._held
-        )
+        key = GroupingLease.PARTITION, GroupingLease.ID
+        after = await change(self._store, CATALOG.name, *key, decide, known=self._held)
         self._held = after if after is not None and after["holder"] == self._holder else None
         return self._held is not None
 
     async def release(self) -> None:
-        """A lease that another worker took meanwhile stays."""
         if self._held is not None:
-            with contextlib.suppress(ChangedMeanwhile):
-                key = GroupingLease.PARTITION, GroupingLease.ID, self._held["_etag"]
-                await self._store.delete(CATALOG.name, *key)
+            etag = self._held["_etag"]
+            await self._store.delete(CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, etag)
 
 
 def _event(known: Known) -> str | None:
     return None if known.decision is None else known.decision.event_id
-
-
-def _is_before(batch: _Batch, name: str, other: str) -> bool:
-    places = [batch.decided[each].place if each in batch.decided else (0, "") for each in (name, other)]
-    return places[0] < places[1]

@@ -45,6 +45,7 @@ _SQUEEZE = 15
 _MAX_COUNTED = 3
 """A feature that counts words, such as "questions", does not grow beyond so many."""
 _PLAIN = Word()
+_LISTS = Word._fields[:3]
 _COUNTED = {
     "i": Role.FIRST_PERSON,
     "you": Role.SECOND_PERSON,
@@ -191,7 +192,10 @@ def _valences(tokens: _Tokens) -> dict[str, float]:
             for name, role in _COUNTED.items():
                 if roles & role:
                     counts[name] += 1
-        for name, valence in _valences_of(word, directed.get(index)):
+        valences = (0.0, directed[index], 0.0) if index in directed else word[:3]
+        for name, valence in zip(_LISTS, valences, strict=True):
+            if not valence:
+                continue
             negated = index <= negated_until and clause == negated_clause
             strength = valence * _stress(tokens.words, index)
             if contrast >= 0:
@@ -233,19 +237,6 @@ def _nearest(index: int, length: int) -> Iterator[int]:
             yield index - distance
         if distance <= _OBJECT_AFTER and index + distance < length:
             yield index + distance
-
-
-def _valences_of(word: Word, directed: float | None) -> Iterator[tuple[str, float]]:
-    if directed is not None:
-        if directed:
-            yield "market", directed
-        return
-    if word.general:
-        yield "general", word.general
-    if word.market:
-        yield "market", word.market
-    if word.product:
-        yield "product", word.product
 
 
 def _stress(words: list[Word], index: int) -> float:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 from models.request import SignedBody
-from models.story import Side
+from models.story import Side, day_of
 from services.mentions.due import mark_signals_due
 from services.store.containers import STORIES
 from tests.documents import NOW
@@ -62,6 +63,27 @@ async def test_a_story_that_grows_later_updates_its_signals_in_place(world: Worl
     assert (found["GROWING"].before.articles, found["GROWING"].after.articles) == (3, 6)
     turned = found["REVERSED"]
     assert (turned.before.average_sentiment, turned.after.average_sentiment) == (-SAID, SAID)
+    await world.all_is_decided()
+
+
+async def test_a_large_story_is_counted_when_the_time_for_its_size_is_over(world: World) -> None:
+    await outage(world)
+    await world.grouped()
+    (event,) = {each.event_id for each in await world.living()}
+    assert event is not None
+    stored = await world.store.read(STORIES.name, day_of(event), event)
+    assert stored is not None
+    await world.store.upsert(STORIES.name, {**stored, "article_count": 1000})
+    for minutes in (0, 1):
+        world.watch.advance(minutes=minutes)
+        await world.told(minutes, f"outlet{minutes}", "bad")
+        await world.grouped()
+        assert (await world.marks())[event].signals_due_at == NOW + timedelta(seconds=200)
+    world.watch.advance(minutes=4)
+    assert await world.sweep() == 1
+    await world.decide()
+    counted = await world.store.read(STORIES.name, day_of(event), event)
+    assert (counted or {})["article_count"] == 5
     await world.all_is_decided()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.article import Article
-from models.story import Reason, StoryMember, event_id
+from models.story import StoryMember, event_id
 from services.stories.grouping import Decision, Known
 from services.stories.members import TOPICS, known, member_of, signed, story_of, topics_of, topics_of_story
 from tests.documents import NOW, article, reading
@@ -17,7 +17,7 @@ EVENT = event_id(article().source_id, NOW)
 
 
 def of(stored: Article, published: datetime = NOW, **changes: Any) -> Known:
-    decision = Decision(EVENT, stored.source_id, Reason(rule="same_event", fields={"words": "secret"}), "dedup:x", None)
+    decision = Decision(EVENT, stored.source_id, near_duplicate_of="dedup:x")
     return Known(stored.source_id, published, signed(stored), **{"decision": decision, **changes})
 
 

@@ -48,9 +48,12 @@ LISTED_SOURCES = 20
 its writers would wait for each other."""
 
 
+_DEDUP = "dedup:"
+
+
 def source_id(dedup_key: str) -> str:
     """The article's id across all sources."""
-    return f"dedup:{dedup_key}"
+    return _DEDUP + dedup_key
 
 
 AttributionDocument = dict[str, Any]
@@ -242,7 +245,7 @@ class Article(ScoredDocument):
 
     @property
     def source_id(self) -> str:
-        return source_id(self.dedup_key)
+        return _DEDUP + self.dedup_key
 
     @property
     def source_tickers(self) -> tuple[str, ...]:

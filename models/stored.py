@@ -100,7 +100,7 @@ class StoredDocument(Value):
         except ValidationError as error:
             why = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
             raise cls._unreadable(document, why) from error
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise cls._unreadable(document, str(error)) from error
 
     @classmethod

@@ -22,19 +22,11 @@ _AWARE = "must be a time in ISO 8601 with its offset, such as 2026-02-21T20:00:0
 
 def parse_time(value: object) -> datetime:
     """A text or datetime as a time in UTC, without fractions of a second. Raises ValueError if it has no offset."""
-    return _time_of_text(value) if isinstance(value, str) else _time(value)
-
-
-@lru_cache(maxsize=4096)
-def _time_of_text(text: str) -> datetime:
-    """Documents that are read together have many times in common."""
-    try:
-        return _time(datetime.fromisoformat(text))
-    except ValueError:
-        raise ValueError(_AWARE) from None
-
-
-def _time(value: object) -> datetime:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(_AWARE) from None
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise ValueError(_AWARE)
     if value.tzinfo is UTC and not value.microsecond:
@@ -167,7 +159,8 @@ def _hex_of(length: int) -> AfterValidator:
     return AfterValidator(check)
 
 
-Time = Annotated[datetime, BeforeValidator(parse_time)]
+# Documents that are read together have many times in common. A list or an object instead of a time is a TypeError.
+Time = Annotated[datetime, BeforeValidator(lru_cache(maxsize=4096)(parse_time))]
 UnixSeconds = Annotated[int, Field(strict=True, ge=0)]
 Day = Annotated[str, AfterValidator(_day)]
 Hour = Annotated[str, AfterValidator(_hour)]

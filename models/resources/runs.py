@@ -22,7 +22,7 @@ class _Known(Shape):
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> Self:
         """Without those that the contract does not name: an earlier or a later version may have stored others."""
-        return cls.shaped({name: values[name] for name in cls.model_fields if name in values})
+        return cls.shaped({name: values[name] for name in cls.__pydantic_fields__ if name in values})
 
 
 class RunParameters(_Known):

@@ -289,13 +289,14 @@ class Reader:
         for entry in (each.entry for each in found):
             if entry.generation != self.generations.known(entry.tool_id):
                 raise ChangedMeanwhile(f"the generation of {entry.tool_id} was raised")
-        return [replace(each, completeness=of_tools[each.entry.tool_id]) for each in found]
+        analyzer = self.analyzer()
+        return [replace(each, analyzer=analyzer, completeness=of_tools[each.entry.tool_id]) for each in found]
 
     async def _found(
         self, tool: Tool, period: Period, now: datetime, document: Document | None, generation: Document | None
     ) -> Aggregate:
         """The stored entry if it can be read, is of the tool's generation and of a window that has ended, and counts no
-        mention that has left its window; else a computed one. Its completeness is not known yet."""
+        mention that has left its window; else a computed one. Completeness and analyzer are not set yet."""
         state: ReadResult
         self.generations.learn(tool.tool_id, generation)
         entry = readable(document, SentimentCacheEntry.from_document)
@@ -305,7 +306,7 @@ class Reader:
             entry, state = (await asyncio.shield(computing))[period], "MISS"
         else:
             state = "STALE" if entry.is_stale(now) else "HIT"
-        return Aggregate(entry, tool.primary_name, self.analyzer(), NOT_KNOWN, now, state)
+        return Aggregate(entry, tool.primary_name, "", NOT_KNOWN, now, state)
 
     async def _announce_stale(self, found: Iterable[Aggregate]) -> None:
         """A stale entry is served also if its tool cannot be announced: the refresh of all tools comes in any case."""

@@ -122,9 +122,7 @@ class CacheHealth:
         """Stops when it has found `most` missing entries."""
         found: list[LackingEntry] = []
         after: str | None = None
-        for _ in range(MAX_PAGES_SEARCHED):
-            if len(found) >= most:
-                break
+        for _ in range(MAX_PAGES_SEARCHED if most else 0):
             page = await self.catalog.page(TOOLS_AT_ONCE, after, ("ACTIVE",))
             names = [(tool.tool_id, entry_id(tool.tool_id, period)) for tool in page.items for period in PERIODS]
             keys = [*names, *(Generations.key(tool.tool_id) for tool in page.items)]
@@ -134,6 +132,6 @@ class CacheHealth:
                 of_tool = entries[len(PERIODS) * number : len(PERIODS) * (number + 1)]
                 found += lacks_of(tool, of_tool, generations[number])
             after = page.next
-            if after is None:
+            if after is None or len(found) >= most:
                 break
         return found[:most]

@@ -157,14 +157,12 @@ def of_cache(totals: CacheTotals, metadata: CacheMetadata | None) -> Iterator[st
         totals.read_microseconds / 1_000_000,
     )
 
-    refreshed, unscored = (
-        (None, None) if metadata is None else (metadata.last_refresh_ts, metadata.mostly_unscored_count)
-    )
-    by_sentiment = {} if metadata is None else metadata.mentions_7d
+    refreshed = metadata.last_refresh_ts if metadata else None
     yield from gauge("cache_last_refresh_timestamp_seconds", "End of the last successful refresh", refreshed)
     about = "Mentions of the last 7 days at the last successful refresh"
-    yield from gauges("mentions", about, "sentiment", by_sentiment)
-    yield from gauge("mostly_unscored_tools", "Tools of which most of these mentions are unscored", unscored)
+    yield from gauges("mentions", about, "sentiment", metadata.mentions_7d if metadata else {})
+    about = "Tools of which most of these mentions are unscored"
+    yield from gauge("mostly_unscored_tools", about, metadata.mostly_unscored_count if metadata else None)
 
 
 def counter(name: str, about: str, value: float) -> Iterator[str]:

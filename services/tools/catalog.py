@@ -100,9 +100,9 @@ class Catalog:
     async def page(
         self, limit: int, after: str | None = None, statuses: tuple[str, ...] = ("ACTIVE", "DEPRECATED")
     ) -> Listed[Tool]:
-        """One page of tools by name, and the cursor of the next."""
-        page = await self.store.query(CATALOG.name, replace(_by_name(statuses), limit=limit, after=after))
-        return listed(page, Tool.from_document, CATALOG.partition_key)
+        """One page of tools by name, and the cursor of the next. The last changes may be missing."""
+        query = replace(_by_name(statuses), limit=limit, after=after, may_be_stale=True)
+        return listed(await self.store.query(CATALOG.name, query), Tool.from_document, CATALOG.partition_key)
 
     async def active(self, statuses: tuple[str, ...] = ("ACTIVE",)) -> list[Tool]:
         """All active tools, or those with other statuses, by name."""

@@ -121,8 +121,10 @@ class EntryIngestion:
         known = KnownEntries()
         unknown: list[Entry] = []
         if not cached:
-            stored = await self.shared.store.read(FEEDS.name, feed.feed_id, FeedSeen.ID) or {}
-            known = KnownEntries(stored.get("hashes", ""))
+            # What a stale document lacks is found by its alias.
+            keys = [(feed.feed_id, FeedSeen.ID)]
+            (stored,) = await self.shared.store.read_many(FEEDS.name, keys, may_be_stale=True)
+            known = KnownEntries("" if stored is None else stored["hashes"])
             unknown = [each for each in entries if each.form_hash not in known.groups]
         log_event(
             log,

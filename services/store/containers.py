@@ -160,11 +160,8 @@ ARTICLES = Container(
 DOCUMENTS = Container(
     "documents",
     "source_id",
-    orders={
-        "by_eligibility": _ascending("eligibility", "product_type", "provider", "data_product_id"),
-        "by_due": _ascending("eligibility", "next_eligible_attempt_at"),
-    },
-    unindexed=("hints", "provenance", "profile_selection_inputs", "normalization_notes"),
+    orders={"by_due": _ascending("eligibility", "next_eligible_attempt_at")},
+    indexed_only=("eligibility",),
 )
 LOCATORS = Container("locators", "locator", indexed_only=("locator",))
 MENTIONS = Container(

@@ -42,9 +42,10 @@ class Backlog:
 UNKNOWN = Backlog(None, None)
 
 
-async def first_due(store: Store, stage: Stage) -> Document | None:
+async def first_due(store: Store, stage: Stage, *, may_be_stale: bool = False) -> Document | None:
     """The item that has been due for longest."""
-    items = (await store.query(stage.container, Query(stage.where, order=stage.order, limit=1))).items
+    query = Query(stage.where, order=stage.order, limit=1, may_be_stale=may_be_stale)
+    items = (await store.query(stage.container, query)).items
     return items[0] if items else None
 
 

@@ -43,7 +43,6 @@ GROUND_FLOOR = (
     "topology",
     "logs",
     "deadline",
-    "memory",
     "telemetry",
     "azure_monitor",
 )

@@ -40,8 +40,9 @@ Endpoint = Callable[typing.Concatenate[Container, func.HttpRequest, P], Awaitabl
 Declare = Callable[[Callable[..., Awaitable[func.HttpResponse]]], typing.Any]
 AnyParameter = Parameter[typing.Any]
 
-MAX_CHECKED = 1000
-"""So many queries of an endpoint need not be checked again."""
+MAX_CHECKED, LONGEST_KEPT = 4000, 300
+_checked: set[object] = set()
+"""Queries that were checked and need not be checked again: of bounded number and length, whoever asks."""
 CONNECTION = "AzureWebJobsStorage"
 OPEN = func.AuthLevel.ANONYMOUS
 READ = OPEN if os.environ.get("READ_AUTH_LEVEL", "").strip().lower() == "anonymous" else func.AuthLevel.FUNCTION
@@ -84,8 +85,6 @@ class Routes(func.Blueprint):
         taken = (*parameters, *implied_by(answers))
         accepts = body.media_types if isinstance(body, File) else JSON
 
-        checked_before: set[object] = set()
-
         def declare(handler: Endpoint[P]) -> typing.Any:
             @functools.wraps(handler)
             async def checked(
@@ -93,12 +92,13 @@ class Routes(func.Blueprint):
             ) -> func.HttpResponse:
                 if managed:
                     require_management(req, services.settings.management_key)
-                asked = (req.url, *req.params.items())
-                if not is_open and asked not in checked_before:
+                asked = (handler, req.url, *req.params.items())
+                if not is_open and asked not in _checked:
                     check_query(req, taken)
-                    while len(checked_before) >= MAX_CHECKED:
-                        checked_before.pop()
-                    checked_before.add(asked)
+                    if len(req.url) <= LONGEST_KEPT:
+                        _checked.add(asked)
+                    if len(_checked) > MAX_CHECKED:
+                        _checked.pop()
                 if (refused := wrong_media_type(req, accepts)) is not None:
                     return refused
                 return await handler(services, req, *args, **kwargs)

@@ -11,6 +11,7 @@ from models.feed import VERDICTS, Outage
 from services.operations.checks import Status
 from services.operations.feed_health import (
     DEGRADED_SHARE,
+    FEW,
     ILL,
     NO_SUCCESS_FOR,
     FeedCounts,
@@ -92,8 +93,11 @@ async def test_stored_feeds_are_counted(store: SqliteStore, put: Put) -> None:
     assert (found.stored, found.enabled, found.by_people, found.overdue) == (14, 12, 1, 1)
     assert found.by_verdict == {**dict.fromkeys(VERDICTS, 1), "disabled": 2, "ok": 2}
     assert (found.ill, found.unreached, found.counting) == (7, 4, 13)
-    assert (await count_feeds(store, None)).overdue == 0
     assert await last_success(store) == old
+    await put(*(feed(feed_id=f"f-{n}", verdict="failing") for n in range(FEW)))
+    many = await count_feeds(store, None)
+    assert (many.stored, many.enabled, many.by_people, many.overdue) == (14 + FEW, 12 + FEW, 1, 0)
+    assert many.by_verdict == {**found.by_verdict, "failing": 1 + FEW}, "the same if the store counts them"
 
 
 @pytest.mark.parametrize(

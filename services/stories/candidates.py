@@ -20,7 +20,7 @@ from models.story import KEY_KEPT, GroupingKey, day_of, first_article, key_id
 from models.values import format_time, unix_seconds
 from services.logs import log_unreadable
 from services.mentions.understanding import published_at
-from services.ports import Create, Document, Operation, Replace, Store, readable
+from services.ports import Create, Document, Replace, Store, readable
 from services.store.containers import ARTICLES, LOCATORS, STORIES
 from services.stories.grouping import Known
 from services.stories.members import day_of_time, known
@@ -58,7 +58,7 @@ def latest(articles: Mapping[str, int]) -> dict[str, int]:
 class Candidates:
     """What is stored about articles that those of one batch are compared with. `names`: for each article of the batch;
     `decided`: these, the opening articles of their stories, and whomever people named. `keys`: the documents of the
-    batch's keys, as they were read."""
+    batch's keys, as they were read or written. The next batch under the same lease reads what is not known yet."""
 
     names: dict[str, list[str]] = field(default_factory=dict)
     decided: dict[str, Known] = field(default_factory=dict)
@@ -67,25 +67,30 @@ class Candidates:
     async def read(self, store: Store, due: Sequence[Known], batch: Collection[str]) -> None:
         """Nothing of what is stored about articles of the `batch`, also deleted ones, is compared with."""
         wanted = list(dict.fromkeys(key for each in due for key in each.signature.keys))
-        found = await store.read_many(LOCATORS.name, [(key_id(key), key_id(key)) for key in wanted]) if wanted else []
-        self.keys = dict(zip(wanted, found, strict=True))
-        under = {key: _articles_of(document) for key, document in self.keys.items()}
+        unread = [key for key in wanted if key not in self.keys]
+        found = await store.read_many(LOCATORS.name, [(key_id(key), key_id(key)) for key in unread]) if unread else []
+        self.keys |= zip(unread, found, strict=True)
+        under = {key: _articles_of(self.keys[key]) for key in wanted}
         for each in due:
             for key in each.signature.keys:
                 under[key][each.source_id] = each.signature.minute
         self.names = {each.source_id: nearest(each, under) for each in due}
         minutes = {name: minute for articles in under.values() for name, minute in articles.items()}
         mine = set(batch)
+        self.decided = {name: each for name, each in self.decided.items() if name not in mine}
         near = {name for names in self.names.values() for name in names} - mine
-        await self._add(store, {name: day_of_time(datetime.fromtimestamp(minutes[name] * 60, UTC)) for name in near})
-        openings = {each.decision.opening: each.decision.event_id for each in self.decided.values() if each.decision}
+        days = {name: day_of_time(datetime.fromtimestamp(minutes[name] * 60, UTC)) for name in near}
+        await self._add(store, days)
+        decisions = [self.decided[name].decision for name in near if name in self.decided]
+        openings = {each.opening: each.event_id for each in decisions if each is not None}
         first = {name: day_of(event) for name, event in openings.items() if first_article(event) == name}
         await self._add(store, {name: day for name, day in first.items() if name not in mine})
         named = {name for each in due for name in each.constraints.partners} | openings.keys()
         await self._add(store, await days_of(store, named - mine - self.decided.keys()))
 
     async def _add(self, store: Store, days: Mapping[str, str]) -> None:
-        for name, document in (await read_members(store, days)).items():
+        unread = {name: day for name, day in days.items() if name not in self.decided}
+        for name, document in (await read_members(store, unread)).items():
             member = readable(document, known)
             if member is not None and member.decision is not None:
                 self.decided[name] = member
@@ -96,15 +101,17 @@ class Candidates:
         for each in due:
             for key in each.signature.keys:
                 added.setdefault(key, {})[each.source_id] = each.signature.minute
-        batches: list[tuple[str, Sequence[Operation]]] = []
+        writes: dict[str, Create | Replace] = {}
         for key, articles in added.items():
             before = _articles_of(self.keys[key])
             after = latest(before | articles)
             if after != before:
-                batches.append((key_id(key), [_write(key, self.keys[key], after, now)]))
-        outcomes = await store.batch_many(LOCATORS.name, batches)
-        if any(isinstance(each, Exception) for each in outcomes):
-            raise Unavailable("another worker groups articles", retry_after=1.0)
+                writes[key] = _write(key, self.keys[key], after, now)
+        outcomes = await store.batch_many(LOCATORS.name, [(key_id(key), [write]) for key, write in writes.items()])
+        for (key, write), outcome in zip(writes.items(), outcomes, strict=True):
+            if isinstance(outcome, Exception):
+                raise Unavailable("another worker groups articles", retry_after=1.0)
+            self.keys[key] = {**write.document, "_etag": outcome[0]}
 
 
 async def read_members(store: Store, days: Mapping[str, str]) -> dict[str, Document | None]:
@@ -131,7 +138,7 @@ def _articles_of(document: Document | None) -> dict[str, int]:
     return {}
 
 
-def _write(key: str, before: Document | None, articles: Mapping[str, int], now: datetime) -> Operation:
+def _write(key: str, before: Document | None, articles: Mapping[str, int], now: datetime) -> Create | Replace:
     named = {name.removeprefix(_PREFIX): minute for name, minute in articles.items()}
     if before is None:
         return Create(GroupingKey(created_at=now, key=key, articles=named).to_document())

@@ -54,6 +54,8 @@ from services.work.stage import parts_of
 PORTION = 100
 MAX_LISTED = 1000
 """The most due articles that one message has grouped."""
+MAX_KEPT = 1000
+"""The most articles that are kept in memory for the next portion of a message to be compared with."""
 BUSY_SECONDS = 10.0
 """How long a message waits while another worker groups: that one groups all that is due, unless it dies."""
 
@@ -131,7 +133,7 @@ class Grouping:
         if not await lease.hold():
             await self._announcer.again(BUSY_SECONDS)
             return Handled(left=list(source_ids))
-        stage, sends, work = self._announcer.stage, self._announcer.announcer, partial(self._work, lease, due)
+        stage, sends, work = self._announcer.stage, self._announcer.announcer, partial(self._work, lease, due, [])
         handler = Handler(stage, work, self._store, sends, self._clock, PORTION, at_once=1, new_id=self._new_id)
         try:
             handled = await handler.handle(keys, delivery, invocation_id)
@@ -142,8 +144,11 @@ class Grouping:
             await self._announcer.again(DELAY_SECONDS)
         return handled
 
-    async def _work(self, lease: Lease, due: dict[str, Document], source_ids: Sequence[str], *, alone: bool) -> Worked:
-        """`due` has articles that were read already: each is used once, since another try must not find it again."""
+    async def _work(
+        self, lease: Lease, due: dict[str, Document], kept: list[Candidates], source_ids: Sequence[str], *, alone: bool
+    ) -> Worked:
+        """`due` has articles that were read already: each is used once, since another try must not find it again.
+        `kept` is what the last portion knew of others, which no other worker changes while the lease lasts."""
         if not await lease.hold():
             raise Unavailable("another worker groups articles", retry_after=BUSY_SECONDS)
         found: list[Document | None] = [due.pop(each) for each in source_ids if each in due and not alone]
@@ -153,16 +158,18 @@ class Grouping:
         wanted, kill = self._announcer.stage.turns(found, self._clock(), alone=alone)
         if not wanted:
             return Worked(kill=kill)
-        grouped = await self.group(wanted)
+        candidates = kept.pop() if kept else Candidates()
+        grouped = await self.group(wanted, candidates)
+        if len(candidates.decided) < MAX_KEPT:
+            kept.append(candidates)
         await self._announcer.announcer.announce(SIGNALS_STAGE, sorted(grouped.events))
         counts = {"grouped": len(grouped.finished), "stories": len(grouped.events), "mentions": grouped.mentions}
         return Worked(len(grouped.finished), grouped.failed, kill=kill, counts=counts)
 
-    async def group(self, documents: Sequence[Document]) -> Outcome:
+    async def group(self, documents: Sequence[Document], candidates: Candidates) -> Outcome:
         """Groups these articles. Raises Unavailable: then all of them stay due."""
         batch, outcome = _Batch(self._clock()), Outcome()
         due = await self._read(batch, documents, outcome)
-        candidates = Candidates()
         await candidates.read(self._store, due, batch.articles.keys())
         batch.decided = decide_all(due, candidates.names, candidates.decided)
         await candidates.write_keys(self._store, due, batch.now)
@@ -173,6 +180,7 @@ class Grouping:
         await mark_signals_due(self._store, sorted(counted), batch.now)
         outcome.mentions = await self._write_mentions(batch)
         outcome.finished = await self._finish(batch)
+        candidates.decided |= {name: each for name, each in batch.decided.items() if name in outcome.finished}
         # Whoever was quicker with one may have finished it, and this worker may have written after that.
         await self._make_due(batch.documents.keys() - outcome.finished, batch.now)
         return outcome

@@ -11,6 +11,7 @@ from models.request import SignedBody
 from models.story import LEASE
 from services.mentions.due import dirty_hours_of
 from services.store.containers import ARTICLES
+from services.stories.candidates import Candidates
 from services.topology import REFRESH_TOOLS
 from tests.builders import existing
 from tests.documents import NOW
@@ -160,7 +161,7 @@ async def test_an_article_that_was_edited_meanwhile_stays_due(world: World) -> N
     articles = await some(world)
     document = await existing(world.store, ARTICLES.name, articles[0], Article.ID)
     await world.edit(articles[0], RELEASE)
-    outcome = await world.worker.grouper.group([document])
+    outcome = await world.worker.grouper.group([document], Candidates())
     assert (outcome.finished, articles[0] in await world.due()) == (set(), True)
     await world.group()
     await world.is_right()

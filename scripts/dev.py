@@ -38,6 +38,7 @@ SERVERS = {
     ROOT / "tests" / "browser": "axe-core, the accessibility checks of the browser tests",
 }
 FLOOR = (3, 11)
+COMPILED = ("function_app.py", "models", "services", "triggers", "scripts")
 # Many tests wait for another process: three workers keep two cores busy.
 ALL_CORES = [f"--numprocesses={(os.cpu_count() or 1) * 3 // 2}", "--dist=worksteal"]
 BROWSER = "tests/browser"
@@ -89,7 +90,9 @@ def set_up(development: bool) -> Path:
     started = time.monotonic()
     if not python.exists():
         make_environment(folder)
-    install(folder, *([everything] if development else runtime))
+    # Beside pip, which waits for the network: the first start then need not compile the app.
+    with subprocess.Popen([sys.executable, "-m", "compileall", "-qq", *COMPILED], cwd=ROOT):
+        install(folder, *([everything] if development else runtime))
     add_command(folder)
     stamp.write_text(wanted)
     if development:
@@ -291,18 +294,8 @@ def screenshots() -> None:
 
 def lock() -> None:
     python = str(set_up(development=True))
-    compile_ = [
-        python,
-        "-m",
-        "uv",
-        "pip",
-        "compile",
-        "--quiet",
-        "--system-certs",
-        "--universal",
-        "--python-version",
-        "3.11",
-    ]
+    compile_ = [python, "-m", "uv", "pip", "compile", "--quiet", "--system-certs", "--universal"]
+    compile_ += ["--python-version", "3.11"]
     compile_ += ["--generate-hashes", "--no-emit-index-url", "--upgrade"]
     compile_ += ["--custom-compile-command", "python3 scripts/dev.py lock"]
     execute(*compile_, "requirements.in", "-o", "requirements.txt")

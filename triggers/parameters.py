@@ -136,9 +136,9 @@ def time(name: str, about: str, example: str | None = None, *, is_required: bool
 
 def fields_of(request: type[Request], *names: str) -> tuple[Parameter[Any], ...]:
     """Parameters that are fields of a request, which checks them further."""
-    found = []
+    found, fields = [], request.schema_of_body()["properties"]
     for name in names:
-        schema = request.schema_of_body()["properties"][name]
+        schema = fields[name]
         about, (example, *_) = schema.pop("description"), schema.pop("examples", (None,))
         del schema["title"]
         found.append(Parameter[Any](name, about, schema, None, example=example))

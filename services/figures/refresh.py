@@ -53,7 +53,7 @@ SUBJECT = "sentiment_cache"
 OVERDUE = REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 
 # The places of tools in a run of the timer. The last batches end minutes before the next tick.
-PLACES, PLACE_SECONDS = 12, 60
+PLACES, PLACE_SECONDS = 8, 90
 # In a batch of such a run, unless there are thousands of tools. Fewer would cost more messages.
 TOOLS_AT_ONCE = 5
 # A message is delivered, and its tools are refreshed, within this time.
@@ -119,12 +119,13 @@ class Refresh:
     async def begin(self, invocation_id: str | None = None, *, is_paced: bool = False) -> Begun:
         """A run of all active tools, with the messages of all its batches. `is_paced`: each tool waits for its place,
         unless it is new."""
-        since, tools = self.clock(), await self.catalog.active()
+        # Both lists may be of a moment ago, as they are in any case when the batches begin.
+        since, tools = self.clock(), await self.catalog.active(may_be_stale=True)
         tool_ids = [tool.tool_id for tool in tools]
         known = {tool.tool_id for tool in tools if tool.created_at <= since - REFRESH_SENTIMENT_CACHE.every}
         # Usually there are none: to list all entries would cost a read of each.
         is_old = Where("last_updated_ts", "lt", unix_seconds(since - YOUNG))
-        old = await query_all(self.store, SENTIMENT_CACHE.name, Query((ENTRIES, is_old)))
+        old = await query_all(self.store, SENTIMENT_CACHE.name, Query((ENTRIES, is_old), may_be_stale=True))
         # A tool that is gone, merged or no longer active loses its entries, and keeps its generation.
         for entry in old:
             if entry["tool_id"] not in tool_ids:

@@ -104,9 +104,9 @@ class Catalog:
         query = replace(_by_name(statuses), limit=limit, after=after, may_be_stale=True)
         return listed(await self.store.query(CATALOG.name, query), Tool.from_document, CATALOG.partition_key)
 
-    async def active(self, statuses: tuple[str, ...] = ("ACTIVE",)) -> list[Tool]:
+    async def active(self, statuses: tuple[str, ...] = ("ACTIVE",), *, may_be_stale: bool = False) -> list[Tool]:
         """All active tools, or those with other statuses, by name."""
-        found = await query_all(self.store, CATALOG.name, _by_name(statuses))
+        found = await query_all(self.store, CATALOG.name, replace(_by_name(statuses), may_be_stale=may_be_stale))
         return listed_documents(found, Tool.from_document, CATALOG.partition_key).items
 
     async def known(self, tool_ids: list[str]) -> Listed[Tool]:

@@ -77,7 +77,7 @@ def test_the_batches_of_a_run_are_spread_over_most_of_the_time_to_the_next_tick(
 
 
 def test_a_tool_keeps_its_place_whatever_other_tools_there_are() -> None:
-    assert [place_of(each) for each in ("Moorlight", "Quorvia", "Widget")] == [360, 660, 660]
+    assert [place_of(each) for each in ("Moorlight", "Quorvia", "Widget")] == [540, 630, 630]
     few = {each: delay for delay, some in paced(["Moorlight", "Quorvia"]) for each in some}
     many = {each: delay for delay, some in paced(["Moorlight", *map(str, range(99)), "Quorvia"]) for each in some}
     assert all(0 <= many[each] - delay < PLACE_SECONDS for each, delay in few.items())

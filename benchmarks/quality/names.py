@@ -32,6 +32,13 @@ class Rates:
     def recall(self) -> float:
         return self.right / max(1, self.right + self.missed)
 
+    @property
+    def f1(self) -> float:
+        return 2 * self.right / max(1, 2 * self.right + self.wrong + self.missed)
+
+    def __str__(self) -> str:
+        return f"{self.precision:10.3f}{self.recall:8.3f}{self.f1:8.3f}{self.wrong:7}"
+
 
 def measure(labels: Iterable[Label], detects: Callable[[str, str], bool]) -> Rates:
     right = wrong = missed = 0

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from benchmarks.quality.made_news import CHANGES, HEADLINES, START, WALLS, Event, Made, Newsroom
+from benchmarks.quality.names import Rates
 from benchmarks.quality.real_headlines import pair_hash, real_pairs
 from services.parse.text import words_of
 from services.stories.signature import Signature, signature_of
@@ -209,28 +210,6 @@ def slug_pairs(data: Path) -> list[Pair]:
 def _once(pairs: Sequence[Pair]) -> list[Pair]:
     """One of the pairs with the same two headlines."""
     return list({pair_hash(each.one.headline.lower(), each.other.headline.lower()): each for each in pairs}.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    right: int
-    wrong: int
-    missed: int
-
-    @property
-    def precision(self) -> float:
-        return self.right / max(1, self.right + self.wrong)
-
-    @property
-    def recall(self) -> float:
-        return self.right / max(1, self.right + self.missed)
-
-    @property
-    def f1(self) -> float:
-        return 2 * self.right / max(1, 2 * self.right + self.wrong + self.missed)
-
-    def __str__(self) -> str:
-        return f"{self.precision:10.3f}{self.recall:8.3f}{self.f1:8.3f}{self.wrong:7}"
 
 
 def measure(pairs: Sequence[Pair], judge: Callable[[Made, Made], bool]) -> tuple[Rates, list[Pair], list[Pair]]:

@@ -281,8 +281,8 @@ async def _ingested_items(bench: Bench, feed: str, items: list[Item]) -> list[st
 
 
 async def _grouping(bench: Bench) -> None:
-    """Made news beside as much that is grouped already. benchmarks/stories.py measures more stored articles."""
-    grouping = _grouping_worker(bench)
+    """Made news beside as much that is grouped already. benchmarks/size.py measures more stored articles."""
+    grouping = grouping_worker(bench)
     news = Newsroom(1, bench.clock.now - timedelta(days=1)).news(per_day=2 * GROUPED)
     for step in ("", GROUP):
         items = []
@@ -295,7 +295,7 @@ async def _grouping(bench: Bench) -> None:
                 pass
 
 
-def _grouping_worker(bench: Bench) -> Grouping:
+def grouping_worker(bench: Bench) -> Grouping:
     stage = grouping_stage(timedelta(minutes=5))
     announcer = GroupingAnnouncer(bench.store, bench.announcer, stage, GROUPED, bench.clock)
     return Grouping(bench.store, announcer, bench.clock, lambda: next(bench.ids))

@@ -113,7 +113,7 @@ class Entries:
         """
 
         async def once() -> ToolEntries | None:
-            generation = await self.generations.current(tool.tool_id)
+            generation = self.generations.known(tool.tool_id)  # the caller has just read it
             recounted = await self.recount.windows_of([tool.tool_id], self.clock())
             recounted.raise_failure()
             documents = (await self.of(recounted, {tool.tool_id: generation})).get(tool.tool_id)

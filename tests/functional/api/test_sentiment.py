@@ -228,7 +228,7 @@ async def test_a_refresh_is_a_run_whose_messages_do_it(watched: Container) -> No
     run_id = accepted.json["run_id"]
     assert accepted.headers["Location"] == f"/api/v1/runs/{run_id}"
     assert (await call("get_run", "view=full", run_id=run_id)).json["invocation_id"] == "invocation of refresh_cache"
-    assert accepted.sent == [{"tool_ids": [TOOL.tool_id], "run_id": run_id, "batch": "0001"}]
+    assert accepted.sent == [{"tool_ids": [TOOL.tool_id], "run_id": run_id, "batch": "0001", "may_end": True}]
     for message in accepted.sent:
         await watched.figures.refresh.work(_message(message))
     run = (await call("get_run", run_id=run_id)).json

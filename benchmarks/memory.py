@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 MEGABYTE = 1_000_000
-LIMIT_MB = 512
+LIMIT_MB = 400
 """The most memory of a worker, as docs/adr/0012-ingestion.md promises."""
 
 KINDS = {

@@ -23,7 +23,7 @@ from models.errors import Unavailable
 from models.mention import scored_by
 from models.run import JobRun
 from models.version import VERSION
-from services import deadline, logs
+from services import deadline, logs, memory
 from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
 from services.container.adapters import (
@@ -87,10 +87,6 @@ def new_id() -> str:
     return uuid.uuid4().hex
 
 
-def new_uuid() -> str:
-    return str(uuid.uuid4())
-
-
 @dataclass
 class Container:
     """What the functions of a worker use. The caller of `build` must close it.
@@ -120,7 +116,7 @@ class Container:
 
     @cached_property
     def tools(self) -> Catalog:
-        return Catalog(self.store, self.clock, new_uuid)
+        return Catalog(self.store, self.clock, lambda: str(uuid.uuid4()))
 
     @cached_property
     def articles(self) -> Articles:
@@ -211,10 +207,6 @@ class Container:
     async def close(self) -> None:
         await self.resources.aclose()
 
-    @property
-    def has_fetched(self) -> bool:
-        return "fetcher" in self.__dict__
-
 
 class Part:
     """Some services of a container, built when they are first asked for."""
@@ -243,7 +235,7 @@ class FeedPart(Part):
         return HostStates(self.of.store, self._host_reports)
 
     def _host_reports(self) -> Mapping[str, HostReport]:
-        return self.of.fetcher.host_reports() if self.of.has_fetched else {}
+        return self.of.fetcher.host_reports() if "fetcher" in vars(self.of) else {}
 
     @cached_property
     def budget(self) -> Budget:
@@ -401,6 +393,7 @@ async def build(
     # Documents have no reference cycles. With Python's thresholds, the search for cycles took a tenth of the time of
     # ingestion.
     gc.set_threshold(20_000, 20, 50)
+    memory.keep_little()
     logs.configure(settings.log_level, settings.structured_logging)
     async with AsyncExitStack() as unless_built:
         # The container goes on with this stack: what it makes later is closed with it too.

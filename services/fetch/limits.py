@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import math
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
+from services import memory
 from services.fetch.addresses import is_loopback
 
 T = TypeVar("T")
@@ -19,10 +19,10 @@ POLITE_PER_HOST = 2
 """Requests to one host at a time, unless a setting gives another limit. Without that setting, requests to this machine
 have no limit."""
 
-MAX_BODY_BYTES = 24_000_000
-FREE_BYTES = 256 * 1024
+MAX_BODY_BYTES = 16_000_000
+FREE_BYTES = 64 * 1024
 """The bytes of each body that do not count. Smaller bodies never wait: the number of fetches limits them."""
-STEP_BYTES = 1024 * 1024
+STEP_BYTES = 256 * 1024
 
 MAX_PARSED_BYTES = 1_500_000
 MIN_PARSED_BYTES = 64_000
@@ -56,17 +56,6 @@ class HostLimits:
         host = self._hosts.setdefault(name, asyncio.Semaphore(self._per_host))
         async with host, self._overall:
             yield
-
-
-_TRIM: Callable[[int], int] | None = None
-with suppress(OSError, TypeError):  # no such library: musl, macOS, Windows
-    _TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None)
-
-
-def give_back_memory() -> None:
-    """Returns freed memory to the system. The C library of Linux keeps it otherwise; that of other systems does not."""
-    if _TRIM is not None:
-        _TRIM(0)
 
 
 class BodyBudget:
@@ -154,8 +143,7 @@ class ParsingBudget:
                 try:
                     yield
                 finally:
-                    # In a thread, since it may take 20 milliseconds. Nobody waits for it.
-                    asyncio.get_running_loop().run_in_executor(None, give_back_memory)
+                    memory.give_back_soon()
             return
         reserved = min(max(body_bytes, MIN_PARSED_BYTES), self._most)
         async with self._first:

@@ -18,7 +18,7 @@ from models.document import DocumentProduct
 from models.errors import Unavailable
 from models.operations import Heartbeat
 from models.values import format_time, unix_seconds
-from services import deadline, telemetry
+from services import deadline, memory, telemetry
 from services.archive.keys import source_of
 from services.articles.quarantine import delete_dropped
 from services.feeds.schedule import Budget
@@ -107,8 +107,9 @@ class Upkeep:
     archive: ArchiveExpiry
 
     async def announce_overdue(self, *, at_start: bool = False, ahead: bool = False) -> None:
-        """Announces what is overdue of each stage, at every tick and at the start of a worker."""
+        """Announces what is overdue of each stage, at every tick and at the start of a worker. Gives memory back."""
         await asyncio.gather(*(self.sweeper.sweep(each, at_start=at_start, ahead=ahead) for each in self.stages))
+        memory.give_back_soon()
 
     async def run(self) -> None:
         depths = await self.queues.depths(QUEUES)

@@ -31,7 +31,7 @@ LONGEST_NGRAM = 5
 _COUNTS = tuple(round(16 * math.log1p(count)) for count in range(LONGEST_TEXT))
 """The weight of an n-gram by its number of occurrences, in sixteenths."""
 _LANE = 4
-"""Bytes of a weight in a row, so that the sum of all rows of a text fits."""
+"""Bytes for each language in the sum of all rows of a text. A row has one byte for each."""
 
 
 class _Table(NamedTuple):
@@ -55,12 +55,13 @@ def likelihoods(text: str) -> dict[str, float]:
     counts = _counts(data, table.rows)
     if not counts:
         return {}
-    # One addition of large integers adds a row of weights: four bytes for each language.
-    size, weights = _LANE * len(table.languages), table.weights
-    total = 0
+    # One addition of large integers adds a row of weights.
+    size, weights = len(table.languages), table.weights
+    total, lanes = 0, bytearray(_LANE * size)
     for row, count in counts.items():
-        total += _COUNTS[count] * int.from_bytes(weights[row * size : (row + 1) * size], "little")
-    sums = struct.unpack(f"<{len(table.languages)}I", total.to_bytes(size, "little"))
+        lanes[::_LANE] = weights[row * size : (row + 1) * size]
+        total += _COUNTS[count] * int.from_bytes(lanes, "little")
+    sums = struct.unpack(f"<{size}I", total.to_bytes(_LANE * size, "little"))
     scale = math.sqrt(len(data))
     logs = [each * table.unit / scale for each in sums]
     top = max(logs)
@@ -100,10 +101,10 @@ def _table() -> _Table:
         for _ in range(count):
             rows[rest[at : at + length]] = len(rows)
             at += length
-    size = _LANE * len(head["languages"])
+    size = len(head["languages"])
     weights = bytearray(size * len(rows))
-    for index in range(len(head["languages"])):
-        weights[_LANE * index :: size] = rest[at + index * len(rows) : at + (index + 1) * len(rows)]
+    for index in range(size):
+        weights[index::size] = rest[at + index * len(rows) : at + (index + 1) * len(rows)]
     unit = 1 / (16 * head["steps"])
     return _Table(tuple(head["languages"]), unit, rows, bytes(weights))
 

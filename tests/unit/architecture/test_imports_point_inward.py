@@ -43,6 +43,7 @@ GROUND_FLOOR = (
     "topology",
     "logs",
     "deadline",
+    "memory",
     "telemetry",
     "azure_monitor",
 )

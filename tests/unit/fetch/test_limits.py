@@ -208,4 +208,4 @@ async def test_a_large_body_that_gives_up_waiting_blocks_no_other() -> None:
 
 
 def test_the_limits() -> None:
-    assert (MAX_BODY_BYTES, MAX_PARSED_BYTES) == (24_000_000, 1_500_000)
+    assert (MAX_BODY_BYTES, MAX_PARSED_BYTES) == (16_000_000, 1_500_000)

@@ -43,7 +43,7 @@ from tests.builders import MemoryQueues
 from tests.functional.articles.world import Item, Page, SettableClock, Shelf, rss
 
 RECORDED = Path(__file__).with_name("budgets.json")
-FEEDS, ENTRIES, TOOLS, ARTICLES = 10, 60, 20, 10
+FEEDS, ENTRIES, TOOLS, ARTICLES, TICKS = 10, 60, 20, 10, 10
 STORIES = (1, 100)
 LARGE_STORY = 10_000
 """How many articles a story has before another one joins it. The large one is counted later."""
@@ -238,8 +238,10 @@ async def _quiet(bench: Bench) -> None:
     for function in ("ingest_due_feeds", "clean_up"):
         await bench.call(function, timer_request=None)  # the first makes what the others find
         bench.clock.forward(minutes=5)
-    with bench.measured("a tick, nothing is due"):
-        await bench.call("ingest_due_feeds", timer_request=None)
+    with bench.measured("a tick, nothing is due", TICKS):  # some of what it does it does once in five minutes
+        for _ in range(TICKS):
+            await bench.call("ingest_due_feeds", timer_request=None)
+            bench.clock.forward(minutes=5 / TICKS)
     with bench.measured("clean_up, nothing is overdue"):
         await bench.call("clean_up", timer_request=None)
 

@@ -105,7 +105,7 @@ async def delete_dropped(store: Store) -> None:
     """Deletes the parts of batches that a person dropped."""
     dropped = Where("manual_review_status", "eq", "CLEARED_TERMINAL")
     where = (Where("kind", "eq", "BATCH"), Where("parts", "gt", 0), dropped)
-    page = await store.query(QUARANTINE.name, Query(where, limit=100))
+    page = await store.query(QUARANTINE.name, Query(where, limit=100, may_be_stale=True))
     for document in page.items:
         await forget_in_feed(store, document["subject"], document["pk"])
         try:

@@ -53,6 +53,8 @@ NEW_PER_SECOND = 20
 SAMPLED_IN_OUTAGE = 20
 MAX_PROBES = 50
 """Disabled feeds that are tried again at one tick."""
+RARELY = timedelta(minutes=5)
+"""So often a worker also looks for the few feeds that are not found by their next fetch."""
 
 _ENABLED = Where("enabled", "eq", True)
 _DISABLED, _BY_APP = Where("enabled", "eq", False), Where("disabled_by", "eq", "app")
@@ -81,6 +83,7 @@ class Claims:
     apis: Mapping[str, EnabledApi]
     new_id: Callable[[], str]
     _apis_are_feeds: bool = field(default=False, init=False)
+    _looked_at: datetime | None = field(default=None, init=False)
     # The start of a worker, its tick and requests of people claim feeds at the same moment. Each sees what the
     # others have claimed, once their runs are stored.
     _claiming: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
@@ -154,22 +157,20 @@ class Claims:
         return ClaimedSome(runs, under_way)
 
     async def _due(self, now: datetime) -> list[Document]:
-        """The feeds that are due, disabled ones that are to be probed, and those that were fetched by a clock that was
-        ahead and whose next fetch is therefore further away than a failure leads to."""
-        far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
-        due, later, probes = await asyncio.gather(
-            self._claimable(Where("next_fetch_time", "le", format_time(now)), "by_priority", SCANNED_PAGES),
+        """The feeds that are due; now and then also disabled ones that are to be probed, and those that were
+        fetched by a clock that was ahead and whose next fetch is therefore further away than a failure leads to."""
+        found = await self._claimable(Where("next_fetch_time", "le", format_time(now)), "by_priority", SCANNED_PAGES)
+        if self._looked_at is None or not timedelta(0) <= now - self._looked_at < RARELY:
+            self._looked_at = now
+            far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
             # The furthest first: a thousand servers may have asked for hours.
-            self._claimable(far, "by_next_fetch", 1, reverse=True),
-            self._probes(now),
-        )
-        ahead = [each for each in later if is_ahead(parse_time(each.get("last_fetch_time") or each["created_at"]), now)]
-        return list({each["feed_id"]: each for each in (*due, *ahead, *probes)}.values())
-
-    async def _probes(self, now: datetime) -> list[Document]:
-        """Disabled feeds that are to be tried again."""
-        where = (_DISABLED, _BY_APP, Where("probe_at", "le", format_time(now)))
-        return (await self.store.query(FEEDS.name, Query(where, limit=MAX_PROBES, may_be_stale=True))).items
+            later = await self._claimable(far, "by_next_fetch", 1, reverse=True)
+            found += [
+                each for each in later if is_ahead(parse_time(each.get("last_fetch_time") or each["created_at"]), now)
+            ]
+            probed = (_DISABLED, _BY_APP, Where("probe_at", "le", format_time(now)))
+            found += (await self.store.query(FEEDS.name, Query(probed, limit=MAX_PROBES, may_be_stale=True))).items
+        return list({each["feed_id"]: each for each in found}.values())
 
     async def _open(self, now: datetime) -> list[IngestionBatch]:
         """The runs that hold their feeds: they are not over, and neither an hour old nor of a clock that was ahead."""

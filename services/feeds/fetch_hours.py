@@ -113,7 +113,8 @@ class FetchDays:
         """Collects from the next feeds; from all, unless there are many. Returns the number of feeds."""
         document = await self._store.read(CATALOG.name, FetchDaysProgress.PARTITION, FetchDaysProgress.ID)
         progress = readable(document, FetchDaysProgress.from_document)
-        query = Query((_ONLY_FEEDS,), limit=self._feeds_at_once, after=progress.after if progress else None)
+        after = progress.after if progress else None
+        query = Query((_ONLY_FEEDS,), limit=self._feeds_at_once, after=after, may_be_stale=True)
         page = await self._store.query(FEEDS.name, query)
         now = self._clock()
         found: dict[str, OfDay] = {}
@@ -123,8 +124,8 @@ class FetchDays:
         for day, feeds in found.items():
             await self._add(day, feeds, now)
         if page.next != query.after:
-            after = FetchDaysProgress(created_at=now, after=page.next)
-            await self._store.upsert(CATALOG.name, after.to_document())
+            reached = FetchDaysProgress(created_at=now, after=page.next)
+            await self._store.upsert(CATALOG.name, reached.to_document())
         return len(page.items)
 
     async def _add(self, day: str, feeds: OfDay, now: datetime) -> None:

@@ -126,14 +126,16 @@ class Sweeper:
         """Announces what is overdue, and returns how many items. `at_start`: all that is due is overdue, since the
         worker before this one may have died with its messages; of a backlog, which may have started this worker, one
         page. `ahead`, and at a start: so is what a clock that was ahead has made due."""
+        # A stale read is enough: what it misses the next sweep finds, and messages are only hints.
+        first = await first_due(self._store, stage, may_be_stale=True)
+        if first is None:
+            return 0
         now, announced = self._clock(), 0
         if ahead or at_start:
             furthest = format_time(now + stage.furthest + CLOCKS_DIFFER)
             announced = await self._announce(stage, Where(stage.due, "gt", furthest))
-        # Messages are hints, and what a stale read lacks is found by the next tick: at half the price.
-        first = await first_due(self._store, stage, may_be_stale=True)
         until = now if at_start else now - stage.overdue_after
-        since = None if first is None else stage.due_at(first)
+        since = stage.due_at(first)
         if since is None or since > until:
             return announced
         return announced + await self._announce_until(stage, until, now, 1 if at_start else _MAX_PAGES)

@@ -197,6 +197,8 @@ class Model:
         load.log_bytes += load.polls * self._span_bytes
         at_once = Settings().max_concurrent_requests / MAX_FEEDS
         self._run(load, "ingest_feeds", batches, a.message_seconds / at_once, a.message_seconds)
+        flushes = min(batches, math.ceil(load.busy_instances["ingest_feeds"]) / FLUSHED_EVERY_SECONDS)
+        self._add(load, "counters", m["add what was counted"], flushes / 2)  # one document, of the two of reads
 
     def _analyse(self, load: Load, scenario: Scenario, articles: float, mentions: float) -> None:
         a, m = self.assumed, self.measured

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,7 +27,6 @@ from services.fetch.limits import HostLimits
 from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.store.containers import FEEDS
-from services.store.counting import add_counts
 from services.work import rules
 from services.work.announcing import Announcer
 from services.work.rules import in_run
@@ -54,7 +53,7 @@ class Ingestion:
     """Does the work of ingestion runs.
 
     `limits` has the places for attempts at feeds: as many for a host as requests may be sent to it, so that a feed
-    whose host is busy waits where its deadline is checked."""
+    whose host is busy waits where its deadline is checked. `count` adds what attempts counted to the stored totals."""
 
     store: Store
     engine: RunEngine
@@ -63,8 +62,8 @@ class Ingestion:
     hosts: HostStates
     limits: HostLimits
     clock: Clock
+    count: Callable[[IngestionTotals, Mapping[str, int]], None] = lambda *_: None
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    _adding: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def ingest(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> None:
         """Does the work of the run. `delivery` counts the deliveries of its message from 1.
@@ -148,15 +147,14 @@ class Ingestion:
         return [each.worker_died(self.clock()) for each in begun]
 
     async def _note(self, records: Sequence[Attempt]) -> None:
-        """Records metrics and failing hosts. An error is only logged: working again would cost more."""
+        """Counts the attempts, and records failing hosts. An error is only logged: working again would cost more."""
         now = self.clock()
+        if amounts := totals_of(records):
+            self.count(IngestionTotals.at(now), amounts)
         try:
-            async with self._adding:  # all runs add to one document
-                if amounts := totals_of(records):
-                    await add_counts(self.store, IngestionTotals.at(now), amounts)
             await self.hosts.note(now)
         except ToolpulseError as error:
-            log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)
+            log_event(log, logging.WARNING, "hosts_not_noted", error=type(error).__name__)
 
 
 def _worst_of(errors: Sequence[BaseException]) -> BaseException:

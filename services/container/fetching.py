@@ -74,4 +74,5 @@ class FetchingPart(Part):
         )
         # More attempts at feeds than requests at once, since those that wait for the store send none.
         places = HostLimits(settings.max_concurrent_requests + WAITING_FEEDS, settings.max_concurrent_requests_per_host)
-        return Ingestion(of.store, of.runs, of.announcer, attempts, feeds.hosts, places, of.clock)
+        count = of.figures.counters.writer.add
+        return Ingestion(of.store, of.runs, of.announcer, attempts, feeds.hosts, places, of.clock, count)

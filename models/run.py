@@ -198,12 +198,13 @@ class JobRun(_InRun):
             parameters=parameters or {},
         )
 
-    def begun(self, invocation_id: str | None, now: datetime) -> Self:
-        """The run as RUNNING. A run that is RUNNING, SUCCEEDED or PARTIAL already is returned as it is."""
+    def begun(self, invocation_id: str | None, now: datetime, **changes: Any) -> Self:
+        """The run as RUNNING, with `changes`. A run that is RUNNING, SUCCEEDED or PARTIAL keeps its status."""
         if self.status not in ("QUEUED", "FAILED"):
-            return self
+            return self.changed(now, **changes) if changes else self
         return self.changed(
             now,
+            **changes,
             status="RUNNING",
             running_since=self.running_since if self.status == "QUEUED" and self.running_since else now,
             began_ms=self.began_ms if self.status == "QUEUED" and self.began_ms else unix_milliseconds(now),
@@ -267,7 +268,7 @@ class IngestionBatch(JobRun):
         if self.status != "SUCCEEDED" or self.errors or self.metrics is None:
             return False
         came = self.metrics.articles_stored or self.metrics.collisions_detected
-        return not came and not any(each.get(name) for each in self.attempts for name in _CAME)
+        return not came and not [name for each in self.attempts for name in _CAME if each.get(name)]
 
 
 class StageRun(JobRun):

@@ -131,10 +131,10 @@ class StoredDocument(Value):
         Raises TypeError for an unknown field, InvalidTransition if a state machine forbids a change, and ValueError if
         the result breaks a rule of the model.
         """
-        unknown = changes.keys() - type(self).model_fields.keys()
+        unknown = changes.keys() - type(self).__pydantic_fields__.keys()
         if unknown:
             raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(unknown))}")
-        fields = {**self.__dict__, **(self.model_extra or {}), "updated_at": now, **changes}
+        fields = {**self.__dict__, **(self.__pydantic_extra__ or {}), "updated_at": now, **changes}
         self._check_steps(fields)
         after = type(self).model_validate(fields)
         object.__setattr__(after, "_etag", self.stored_etag)

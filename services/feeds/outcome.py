@@ -206,6 +206,9 @@ def after_success(
     disabled is enabled again."""
     new_articles, published = ingested.new, ingested.published
     result = polled.result
+    gaps, newest = gaps_after(
+        feed.longest_gaps, feed.newest_article_at, new_articles, published, feed.last_successful_fetch, now
+    )
     changes: dict[str, Any] = {
         **_saved(feed, new_articles, now, fetches=feed.fetch_count + 1),
         "fetch_count": feed.fetch_count + 1,
@@ -222,20 +225,16 @@ def after_success(
         # Only a body with something new shows that the server's validators are wrong.
         "validators_trusted": feed.validators_trusted and not (polled.lied and (ingested.new or ingested.due)),
         "quarantine_id": ingested.quarantine_id or feed.quarantine_id,
+        "longest_gaps": gaps,
+        "newest_article_at": newest,
+        "first_fetched_at": feed.first_fetched_at or now,
+        "articles_per_day": usual_after(feed, new_articles, now),
         **_document_changes(feed, polled, ingested, now),
     }
     if feed.disabled_by == "app":
         changes |= ENABLED
     if polled.document is not None:
         changes["empty_since"] = None if ingested.entries else feed.empty_since or now
-    gaps, newest = gaps_after(
-        feed.longest_gaps, feed.newest_article_at, new_articles, published, feed.last_successful_fetch, now
-    )
-    changes |= {"longest_gaps": gaps, "newest_article_at": newest}
-    changes |= {
-        "first_fetched_at": feed.first_fetched_at or now,
-        "articles_per_day": usual_after(feed, new_articles, now),
-    }
     if ingested.languages:
         changes["languages"] = with_languages(feed.languages, ingested.languages)
     after = feed.changed(now, **changes, **observe(feed, new_articles, published, now))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -49,11 +49,8 @@ class HostLimits:
     @asynccontextmanager
     async def slot(self, name: str) -> AsyncIterator[None]:
         """A slot for one request to the host with that key."""
-        if self._spares_this_machine and is_loopback(name):
-            async with self._overall:
-                yield
-            return
-        host = self._hosts.setdefault(name, asyncio.Semaphore(self._per_host))
+        spared = self._spares_this_machine and is_loopback(name)
+        host = nullcontext() if spared else self._hosts.setdefault(name, asyncio.Semaphore(self._per_host))
         async with host, self._overall:
             yield
 

@@ -58,8 +58,8 @@ def status_of(attempts: Iterable[Attempt]) -> RunStatus:
 def closed(run: JobRun, attempts: Sequence[Attempt], summarize: Summarize, now: datetime) -> JobRun:
     """The run as it ended, with figures from its attempts; a run that has ended before gets new figures."""
     status = status_of(attempts)
-    figures = dict(summarize(run if run.is_finished else run.ended(status, now), attempts))
-    return run.ended(figures.pop("status", status), now).changed(now, **figures)
+    ended = run if run.is_finished else run.ended(status, now)
+    return ended.changed(now, **{"status": status, **summarize(ended, attempts)})
 
 
 def ingestion_summary(run: JobRun, attempts: Sequence[Attempt], tickers: Sequence[str] = ()) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def with_documents(run: JobRun, documents: Listed[Attempt]) -> Listed[Attempt]:
 
 
 def _key(fields: Mapping[str, Any]) -> tuple[object, ...]:
-    return tuple(fields.get(name) for name in ("task_name", "subject", "attempt_no", "started_at"))
+    return fields.get("task_name"), fields.get("subject"), fields.get("attempt_no"), fields.get("started_at")
 
 
 def _in_order(attempts: Iterable[Attempt]) -> list[Attempt]:

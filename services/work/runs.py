@@ -147,8 +147,7 @@ class RunEngine:
             is_leased = run.status == "RUNNING" and run.due_at is not None and not is_over(run.due_at, now, LEASE)
             if is_leased and delivery == 1:
                 return None
-            begun = run.begun(invocation_id, now)
-            begun = begun.changed(now, due_at=now + LEASE, invocations=run.invocations + 1)
+            begun = run.begun(invocation_id, now, due_at=now + LEASE, invocations=run.invocations + 1)
             return Begun(await self.save(begun), run.status == "RUNNING")
 
         return await until_unchanged(once, f"run {run_id}")
@@ -177,8 +176,9 @@ class RunEngine:
         back."""
 
         def closed(found: JobRun) -> JobRun:
-            after, now = with_attempts(found, attempts), self._clock()
-            return after if after.status == "QUEUED" else rules.closed(after, in_run(after).items, summarize, now)
+            after = with_attempts(found, attempts)
+            known = {each.id: each for each in (*in_run(found).items, *attempts)}.values()
+            return after if after.status == "QUEUED" else rules.closed(after, [*known], summarize, self._clock())
 
         await self._changed(run, closed)
 
@@ -189,8 +189,8 @@ class RunEngine:
         async def once() -> None:
             nonlocal known
             found, known = known or await self.find(run.run_id), None
-            if found is not None and (after := decide(found)) != found:
-                await self.save(after.changed(self._clock()))
+            if found is not None and (after := decide(found)) is not found:
+                await self.save(after)
 
         await until_unchanged(once, f"run {run.run_id}")
 

@@ -172,6 +172,8 @@ class Sized:
         feed = _feed(bench, number)
         self._entries[feed] = [new, *self._entries[feed]][:ENTRIES]
         bench.world.publish(feed, self._entries[feed])
+        tool_id = self._tool_ids[int(new.guid or 0) % TOOLS]
+        await bench.figures.refresh.refresh_tools([tool_id])  # as every 15 minutes
         with self._measured(bench, "poll"):
             found = await bench.world.poll(feed, bench.worker())
         await bench.watchlist.detector(anew=True)  # once a minute in a worker
@@ -180,7 +182,7 @@ class Sized:
         with self._measured(bench, "grouping"):
             await self._group(bench)
         with self._measured(bench, "refresh"):
-            await bench.figures.refresh.refresh_tools([self._tool_ids[int(new.guid or 0) % TOOLS]])
+            await bench.figures.refresh.refresh_tools([tool_id])
 
     async def _group(self, bench: Bench) -> None:
         while (await self._groupings[bench].handle(())).done:

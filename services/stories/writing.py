@@ -329,14 +329,18 @@ class Lease:
         self._held: Document | None = None
 
     async def hold(self) -> bool:
-        """Takes the lease, or renews it if a third of its time is over. False if another worker has it."""
+        """Takes the lease, or renews it if a third of its time is over. False if another worker has it, or had it since
+        this one took it: what this one knows may have changed."""
         now = self._clock()
         if self._held is not None and not is_over(parse_time(self._held["updated_at"]) + LEASE / 3, now, LEASE):
             return True
 
+        before = self._held
+
         def decide(stored: Document | None) -> Decided:
-            is_mine = stored is None or stored["holder"] == self._holder
-            if is_mine or (stored is not None and is_over(parse_time(stored["updated_at"]) + LEASE, now, LEASE)):
+            is_mine = stored is not None and stored["holder"] == self._holder
+            is_free = stored is None or is_over(parse_time(stored["updated_at"]) + LEASE, now, LEASE)
+            if is_mine or (is_free and before is None):
                 return GroupingLease(created_at=now, holder=self._holder).to_document()
             return None
 
@@ -347,7 +351,7 @@ class Lease:
 
     async def release(self) -> None:
         if self._held is not None:
-            etag = self._held["_etag"]
+            etag, self._held = self._held["_etag"], None
             await self._store.delete(CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, etag)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from models.feed import FeedSeen
 from models.run import IngestionBatch
 from services import deadline
 from services.feeds.claims import INGESTION_STAGE
@@ -21,7 +22,7 @@ class Slow(CountingStore):
     reads = 0
 
     async def _do(self, name: str, *arguments: Any, **options: Any) -> Any:
-        self.reads += name == "read" and arguments[2] == "seen"
+        self.reads += name == "read_many" and arguments[1][0][1] == FeedSeen.ID
         return await super()._do(name, *arguments, **options)
 
     def seconds(self) -> float:

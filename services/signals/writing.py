@@ -15,10 +15,10 @@ from datetime import UTC, date, datetime, timedelta
 
 from models.errors import ChangedMeanwhile, Unavailable, UnreadableDocument
 from models.mention import SentimentScore
-from models.story import MAX_NAMED, Signal, StoryMember, Topic, day_of, due_id
+from models.story import MAX_NAMED, Signal, Story, StoryMember, Topic, day_of, due_id
 from models.tally import Tally, TimelineHours
 from models.timeline import Timeline
-from models.values import Day, format_time, hour_key, hour_start, is_over, parse_time
+from models.values import Day, format_time, hour_key, hour_start, is_over
 from services.figures.breadth import publisher_of
 from services.mentions.due import SIGNALS_STAGE, mark_signals_due
 from services.ports import Clock, Document, Query, Store, Where, listed_documents, query_all, readable
@@ -98,10 +98,12 @@ class SignalWriter:
 
     async def _waits(self, mark: Document | None, story: Document | None, now: datetime) -> bool:
         """Whether a large story was counted a moment ago: then it is due later."""
-        if mark is None or story is None or story["article_count"] <= COUNTED_AT_ONCE:
+        count = (story or {}).get("article_count")
+        known = readable(story, Story.from_document) if type(count) is int and count > COUNTED_AT_ONCE else None
+        if mark is None or known is None:
             return False
-        wait = story["article_count"] * WAIT_PER_ARTICLE
-        until = parse_time(story["updated_at"]) + wait
+        wait = known.article_count * WAIT_PER_ARTICLE
+        until = known.updated_at + wait
         if is_over(until, now, wait):
             return False
         await self._store.replace(STORIES.name, {**mark, "signals_due_at": format_time(until)}, mark["_etag"])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import Any
+
+import pytest
 
 from models.request import SignedBody
 from models.story import Side, day_of
@@ -85,6 +88,19 @@ async def test_a_large_story_is_counted_when_the_time_for_its_size_is_over(world
     counted = await world.store.read(STORIES.name, day_of(event), event)
     assert (counted or {})["article_count"] == 5
     await world.all_is_decided()
+
+
+@pytest.mark.parametrize("damage", [{"article_count": "x"}, {"article_count": 1000, "updated_at": "soon"}])
+async def test_a_story_that_cannot_be_read_is_counted_anew(world: World, damage: dict[str, Any]) -> None:
+    await outage(world)
+    await world.grouped()
+    event = (await world.living())[0].event_id or ""
+    stored = await world.store.read(STORIES.name, day_of(event), event) or {}
+    await world.store.upsert(STORIES.name, {**stored, **damage})
+    await mark_signals_due(world.store, [event], NOW)
+    assert (await world.handler().handle([event])).done == 1
+    counted = await world.store.read(STORIES.name, day_of(event), event) or {}
+    assert (stored["article_count"], counted["article_count"]) == (3, 3)
 
 
 async def test_a_story_is_compared_with_the_week_before_it(world: World) -> None:

@@ -81,7 +81,7 @@ async def count_feeds(store: Store, overdue_since: datetime | None) -> FeedCount
     if others <= FEW:
         read = (await store.query(FEEDS.name, Query((_NOT_OK,), may_be_stale=True))).items if others else []
         verdicts = Counter[FeedVerdict](each["verdict"] for each in read)
-        disabled = sum(not each["enabled"] for each in read)
+        disabled = sum(each.get("enabled") is False for each in read)
         by_people = sum(each.get("disabled_by") == "person" for each in read)
     else:
         disabled, by_people, *numbers = await asyncio.gather(

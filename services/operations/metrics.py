@@ -71,7 +71,7 @@ class Metrics:
         """The fastest feeds, and how many of all are due: counted by the store only if there are further feeds."""
         query = Query((_ENABLED,), order="by_velocity", limit=MAX_FEEDS, may_be_stale=True)
         page = await self._store.query(FEEDS.name, query)
-        due = sum(each["next_fetch_time"] <= now for each in page.items)
+        due = sum(str(each.get("next_fetch_time")) <= now for each in page.items)  # "None" is after every time
         if page.next is not None:
             due = await self._store.count(
                 FEEDS.name, (_ENABLED, Where("next_fetch_time", "le", now)), may_be_stale=True

@@ -100,6 +100,12 @@ async def test_an_unreadable_feed_stops_no_list_of_feeds(app: Container) -> None
     assert (await call("get_feed", feed_id="broken")).json["title"] == "Unreadable"
     assert (await call("export_feeds")).status == 200
     assert b'feed_id="reuters-world"' in (await call("get_metrics")).body
+    await put_broken(app, feed(feed_id="never-due", **AGES), next_fetch_time=None)
+    half = feed(feed_id="half", verdict="gone", **AGES).to_document()
+    await app.store.upsert("feeds", {name: each for name, each in half.items() if name != "enabled"})
+    assert b'feed_id="reuters-world"' in (await call("get_metrics")).body
+    checks = (await call("health")).json["checks"]
+    assert checks["feeds_active"]["verdicts"] == {"gone": 1, "ok": 2}
 
 
 async def test_unreadable_runs_and_attempts_are_left_out(app: Container) -> None:

@@ -19,7 +19,7 @@ from services.figures.trends import STEPS
 from services.mentions.listing import mentions_page
 from services.topology import REFRESH_TOOLS
 from services.work.listing import asked_span, asked_time
-from triggers.bindings import Routes
+from triggers.bindings import LONGEST_KEPT, Routes
 from triggers.contract import Answer, Header, ListOf, accepted_as_run, ok
 from triggers.http_codec import accepted, json_response, list_response, no_content, resources_response, sent
 from triggers.parameters import (
@@ -170,7 +170,8 @@ def _aggregate_response(services: Container, req: func.HttpRequest, served: Aggr
     else:
         response = func.HttpResponse(aggregate.body, headers=headers, mimetype="application/json", charset="utf-8")
     served.answers.clear()  # a new one is needed each second
-    served.answers[view, known, age] = response
+    if len(known or "") <= LONGEST_KEPT:
+        served.answers[view, known, age] = response
     return response
 
 

@@ -17,6 +17,7 @@ from tests.builders import existing
 from tests.documents import article
 from tests.functional.api.conftest import call
 from tests.functional.figures.world import a_mention, a_tool, everything
+from triggers.bindings import LONGEST_KEPT
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 TOOL = a_tool(0, NOW - timedelta(days=40), primary_name="Visual Studio Code")
@@ -148,6 +149,16 @@ async def test_a_matching_etag_is_304(watched: Container) -> None:
         assert "Age" in again.headers
     other = await call("get_tool_sentiment", "hours=168", if_none_match=tag, tool=TOOL.tool_id)
     assert (other.status, other.json["total_mentions"]) == (200, 3)
+
+
+async def test_a_long_if_none_match_is_not_kept_with_its_answer(watched: Container) -> None:
+    recent = watched.figures.reader.recent
+    recent.seconds = 60.0
+    tag = (await call("get_tool_sentiment", tool=TOOL.tool_id)).headers["ETag"]
+    for said, known in ((tag, [tag]), (f'{tag}, "{"x" * LONGEST_KEPT}"', [])):
+        assert (await call("get_tool_sentiment", if_none_match=said, tool=TOOL.tool_id)).status == 304
+        *_, aggregate = recent.kept[TOOL.tool_id, "HOUR_24"]
+        assert [each for _, each, _ in aggregate.answers] == known
 
 
 async def test_evidence_lists_the_mentions_behind_the_figure_page_by_page(watched: Container) -> None:

@@ -149,6 +149,14 @@ def test_the_window_of_the_rules_holds_all_that_their_queries_look_back_over(ale
     assert max(back + [each["silentAfterMinutes"] for each in topology["timers"]]) <= window
 
 
+def test_an_alert_is_called_by_its_name_and_that_of_a_queue_by_the_queue_too(alerts: Bicep) -> None:
+    variables = alerts.all("variable")
+    named = {each["name"]: each["of"] for each in variables["important"].body}
+    assert [name for name, of in named.items() if of] == ["poison-messages"]
+    assert named["poison-messages"] == ', " ", queue'
+    assert 'strcat("${each.name}"${each.of})' in alerts.path.read_text()
+
+
 def test_every_alert_is_explained_in_the_operations_page(alerts: Bicep) -> None:
     names = ["web-unreachable", *(name.split("${")[0] for name in rules(alerts))]
     metrics = alerts.resources("Microsoft.Insights/metricAlerts")

@@ -95,36 +95,36 @@ var important = [
     // Work was given up after five tries.
     name: 'poison-messages'
     query: '${queueDepths}| where poison > 0'
-    of: 'queue'
+    of: ', " ", queue'
   }
   {
     // clean_up has not said how deep the queues are, so poison messages would go unnoticed.
     name: 'queue-depths-unknown'
     query: '${queueDepths}| summarize lines = count() | where lines == 0'
-    of: '""'
+    of: ''
   }
   {
     // No refresh of the aggregates has ended for 45 minutes, though one begins every 15.
     name: 'aggregates-old'
     query: '${refreshAges}| where seconds > 2700'
-    of: '""'
+    of: ''
   }
   {
     // The figures lack articles, and say so.
     name: 'backlog-old'
     query: '${backlogs}| where seconds > 300'
-    of: '""'
+    of: ''
   }
   {
     // A refresh of all tools ended without some of them: their figures grow old.
     name: 'refresh-failed'
     query: '${refreshes}| where status != "SUCCEEDED"'
-    of: '""'
+    of: ''
   }
   {
     name: 'server-errors'
     query: 'requests | where timestamp > ago(15m) and toint(resultCode) >= 500 | summarize failures = sum(itemCount) | where failures > 5'
-    of: '""'
+    of: ''
   }
 ]
 
@@ -163,7 +163,7 @@ var urgent = concat([
 ], timerAlerts)
 
 var urgentRows = [for each in urgent: '(${each.query} | project alert = "${each.name}")']
-var importantRows = [for each in important: '(${each.query} | project alert = strcat("${each.name} ", ${each.of}))']
+var importantRows = [for each in important: '(${each.query} | project alert = strcat("${each.name}"${each.of}))']
 var minorRows = [for each in minor: '(${each.query} | project alert = "${each.name}")']
 
 var rules = [

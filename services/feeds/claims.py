@@ -161,15 +161,16 @@ class Claims:
         fetched by a clock that was ahead and whose next fetch is therefore further away than a failure leads to."""
         found = await self._claimable(Where("next_fetch_time", "le", format_time(now)), "by_priority", SCANNED_PAGES)
         if self._looked_at is None or not timedelta(0) <= now - self._looked_at < RARELY:
-            self._looked_at = now
             far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
             # The furthest first: a thousand servers may have asked for hours.
             later = await self._claimable(far, "by_next_fetch", 1, reverse=True)
-            found += [
+            rare = [
                 each for each in later if is_ahead(parse_time(each.get("last_fetch_time") or each["created_at"]), now)
             ]
             probed = (_DISABLED, _BY_APP, Where("probe_at", "le", format_time(now)))
-            found += (await self.store.query(FEEDS.name, Query(probed, limit=MAX_PROBES, may_be_stale=True))).items
+            rare += (await self.store.query(FEEDS.name, Query(probed, limit=MAX_PROBES, may_be_stale=True))).items
+            self._looked_at = None if rare else now  # there may be more than are claimed at once
+            found += rare
         return list({each["feed_id"]: each for each in found}.values())
 
     async def _open(self, now: datetime) -> list[IngestionBatch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,18 @@ async def test_a_person_who_disables_a_feed_during_its_probe_wins(world: World) 
     await ticks(world, 2)
     feed = await world.feed("a")
     assert (feed.enabled, feed.disabled_by, feed.probe_at, feed.verdict) == (False, "person", None, "disabled")
+
+
+async def test_what_is_rarely_due_is_looked_for_at_the_next_tick_if_its_host_was_busy(world: World) -> None:
+    ahead: dict[str, Any] = {"last_fetch_time": world.clock.now + 2 * DAY, "next_fetch_time": world.clock.now + 3 * DAY}
+    await world.add_feed("busy", [item(1)])
+    await world.add_feed("ahead", feed_url="https://busy.example/ahead", **ahead)
+    (run_id,) = await world.claimed("busy")
+    assert await world.worker.claims.claim_due(world.clock.now) == []
+    await world.worker.ingest(run_id)
+    world.clock.forward(minutes=1)
+    (run,) = await world.worker.claims.claim_due(world.clock.now)
+    assert list(run.claimed) == ["ahead"]
 
 
 # What a feed's document tells over months

@@ -176,7 +176,7 @@ class Sized:
         await bench.figures.refresh.refresh_tools([tool_id])  # as every 15 minutes
         with self._measured(bench, "poll"):
             found = await bench.world.poll(feed, bench.worker())
-        await bench.watchlist.detector(anew=True)  # once a minute in a worker
+        await bench.watchlist.detector(anew=True)  # every 15 minutes in a worker
         with self._measured(bench, "analysis"):
             await bench.writer.write(found)
         with self._measured(bench, "grouping"):

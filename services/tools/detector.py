@@ -300,7 +300,7 @@ def _longest(hits: list[_Hit], length: int) -> list[_Hit]:
     return kept
 
 
-REBUILT_AFTER = timedelta(minutes=1)
+REBUILT_AFTER = timedelta(minutes=15)
 """The age at which a detector is built again even without an announcement: a worker may have died before it announced
 its change."""
 

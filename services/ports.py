@@ -77,7 +77,7 @@ class Query:
     are broken by partition key, then id. An order lists only documents in which all of its fields are set.
     `reverse` reverses the whole order. A page has at most `limit` documents. `after` is the `next` of the previous
     page; that page's query must be the same except for `limit`. With `may_be_stale` the store may miss the writes of
-    the last moments, at half the price: for what people look at, never for what a write follows from.
+    the last moments, at half the price: for what people look at, and where a conditional write finds out.
     """
 
     where: tuple[Where, ...] = ()

@@ -124,7 +124,7 @@ class EntryIngestion:
             # What a stale document lacks is found by its alias.
             keys = [(feed.feed_id, FeedSeen.ID)]
             (stored,) = await self.shared.store.read_many(FEEDS.name, keys, may_be_stale=True)
-            known = KnownEntries("" if stored is None else stored["hashes"])
+            known = KnownEntries((stored or {}).get("hashes", ""))
             unknown = [each for each in entries if each.form_hash not in known.groups]
         log_event(
             log,

@@ -11,11 +11,12 @@ import pytest
 from models.run import BACKFILL, MERGE, REANALYZE, JobRun
 from models.tool import Tool
 from services.store.containers import RUNS
-from services.tools.catalog import tool_change
+from services.tools.catalog import new_tool, tool_change
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
 from services.workflows.changes import PAGE
 from tests.builders import overdue_keys
+from tests.failing_stores import Crash, mortal
 from tests.functional.figures.world import Process, generation_of
 from tests.functional.mentions.world import World
 from tests.functional.workflows.carried_out import break_mention, heal_mention, status, until_done
@@ -55,6 +56,17 @@ async def test_a_reanalysis_in_which_mentions_failed_is_partial_and_names_them(w
     again = await world.run(await world.worker.changes.reanalyze("Quorvia"))
     assert (again.status, again.metrics["failed"], again.errors) == ("SUCCEEDED", 0, ())
     assert {each.analyzer_version for each in (await world.mentions(tool)).values()} == {"2"}
+
+
+async def test_a_tool_is_searched_for_though_its_worker_died_before_it_announced_it(world: World) -> None:
+    article = await world.article(1, "Quorvia is good")
+    await world.delivered([article])
+    with pytest.raises(Crash):
+        await world.new_worker(mortal(world.store, 3)).changes.add_tool(new_tool({"name": "Quorvia"}))
+    world.watch.advance(minutes=2)
+    (run_id,) = await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch)
+    await world.worker.workflows.advance(run_id)
+    assert set(await world.mentions(await world.worker.catalog.get("Quorvia"))) == {article}
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 7, 9, 12, 99])

@@ -302,7 +302,7 @@ def _longest(hits: list[_Hit], length: int) -> list[_Hit]:
 
 REBUILT_AFTER = timedelta(minutes=15)
 """The age at which a detector is built again even without an announcement: a worker may have died before it announced
-its change."""
+its change. The search for the changed tool, which follows, announces it in any case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,6 @@ async def backfill(of: Services, run: JobRun) -> PageResult:
     texts: Any = run.parameters["tools"]
     found = [await of.catalog.find(text) for text in texts]
     tools = frozenset(tool.tool_id for tool in found if tool is not None)
-    if run.checkpoint is None:  # who changed these tools may have died before the change was announced
-        await of.catalog.announce()
     checkpoint = {"since": format_time(run.started_at - LOOKED_BACK), **(run.checkpoint or {})}
     since = str(checkpoint["since"])
     places = checkpoint.get("places") or places_of([tool for tool in found if tool is not None])

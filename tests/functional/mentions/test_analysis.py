@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 
 from models.errors import Unavailable
-from models.run import WORKER_DIED, JobRun
+from models.run import WORKER_DIED
 from models.tool import Tool
 from models.values import parse_time
 from services.mentions.due import ANALYSIS_STAGE, redrive_errors
 from services.mentions.writing import Analysis
-from services.ports import Query
-from services.store.containers import ARTICLES, CATALOG, RUNS
-from services.tools.catalog import new_tool
+from services.store.containers import ARTICLES, CATALOG
 from services.topology import LAST_DELIVERY
 from services.work.backlog import Backlog, BacklogReader
 from services.work.driver import TIME_PER_MESSAGE
@@ -299,21 +297,3 @@ async def test_an_article_fails_alone_while_a_tool_of_its_own_cannot_be_read_and
             of_other: "positive",
         }
         await world.is_counted(tool)
-
-
-@pytest.mark.parametrize("writes", range(5))
-async def test_a_tool_that_was_never_announced_is_found_in_all_articles_by_its_own_search(
-    world: World, writes: int
-) -> None:
-    old = await world.article(1, "Quorvia is good")
-    await world.delivered([old])
-    await world.dying(writes, lambda worker: worker.changes.add_tool(new_tool({"name": "Quorvia"})))
-    world.watch.advance(minutes=1)
-    left = await world.store.query(RUNS.name, Query(order="by_due", limit=10))
-    for document in left.items:
-        await world.run(JobRun.from_document(document))
-    new = await world.article(2, "Quorvia is bad")
-    await world.delivered([new])
-    tool = await world.worker.catalog.find("Quorvia")
-    assert tool is None or set(await world.mentions(tool)) == {old, new}
-    assert (tool is None) == (writes < 3), "the run, the name, the tool, the announcement"

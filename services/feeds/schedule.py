@@ -9,6 +9,7 @@ article to the last fetch. Reasons and measurements: docs/adr/0006-adaptive-sche
 
 from __future__ import annotations
 
+import asyncio
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -308,15 +309,17 @@ class Budget:
         self._policy = policy
         self._clock = clock
         self._looked_up_at: datetime | None = None
+        self._looking_up = asyncio.Lock()
 
     async def policy(self) -> Policy:
         """The policy with the stored price, which is read again after LOOKED_UP_EVERY."""
-        now = self._clock()
-        if self._looked_up_at is None or not timedelta(0) <= now - self._looked_up_at < LOOKED_UP_EVERY:
-            price = await self._price()
-            self._policy = replace(self._policy, price_factor=price.factor if price else 1.0)
-            self._looked_up_at = now
-        return self._policy
+        async with self._looking_up:
+            now = self._clock()
+            if self._looked_up_at is None or not timedelta(0) <= now - self._looked_up_at < LOOKED_UP_EVERY:
+                price = await self._price()
+                self._policy = replace(self._policy, price_factor=price.factor if price else 1.0)
+                self._looked_up_at = now
+            return self._policy
 
     async def correct(self, now: datetime) -> None:
         """Corrects the price if the last correction is at least a day ago. The first call only creates the price."""
@@ -329,8 +332,8 @@ class Budget:
             return
         spent = await self._spent(now - CORRECTED_EVERY)
         factor = corrected_price_factor(replace(self._policy, price_factor=price.factor), spent)
-        mean = sum(spent) / len(spent) if spent else 0.0
-        corrected = price.changed(now, factor=round(factor, 4), fetches_per_feed_hour=round(mean, 2))
+        mean = round(sum(spent) / max(1, len(spent)), 2)
+        corrected = price.changed(now, factor=round(factor, 4), fetches_per_feed_hour=mean)
         with suppress(ChangedMeanwhile):
             await self._store.replace(CATALOG.name, corrected.to_document(), price.stored_etag or "")
 

@@ -44,7 +44,7 @@ an analysis; and those with a full text."""
 async def backfill(of: Services, run: JobRun) -> PageResult:
     """`parameters.tools` are ids or names of tools. The pages are articles by their published time."""
     if run.checkpoint is None:
-        await of.catalog.announce()  # whoever changed the tools may have died before
+        await of.catalog.announce()  # the worker that changed the tools may have died before it did
     texts: Any = run.parameters["tools"]
     found = [await of.catalog.find(text) for text in texts]
     tools = frozenset(tool.tool_id for tool in found if tool is not None)

@@ -101,7 +101,7 @@ async def test_each_event_is_on_its_queue_with_the_payload_of_the_specification(
         assert grouping.keys() == {"event", "article_ids", "trigger_reason", "ungrouped_count"}
         assert (grouping["event"], grouping["trigger_reason"]) == ("processing.group_headlines", "threshold_reached")
         assert grouping["ungrouped_count"] >= 10
-        assert grouping["ungrouped_count"] == len(set(grouping["article_ids"]))
+        assert grouping["ungrouped_count"] >= len(set(grouping["article_ids"])) > 0, "it names those just analysed"
 
     assert all(each.keys() == {"event", "event_ids", "trigger_reason"} for each in ideas)
     assert {(each["event"], each["trigger_reason"]) for each in ideas} == {

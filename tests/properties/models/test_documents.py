@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from models import values
-from models.feed import HourlyDistribution
+from models.feed import HourlyDistribution, ShortHash
 from models.stored import StoredDocument
 from models.tally import CheckedTally, Tally
 from models.timeline import Minute
@@ -51,6 +51,7 @@ STRATEGIES: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (values.Hour, HOUR),
     (values.Hex32, st.from_regex(r"[0-9a-f]{32}", fullmatch=True)),
     (values.Sha256, st.from_regex(r"[0-9a-f]{64}", fullmatch=True)),
+    (ShortHash, st.from_regex(r"[0-9a-f]{16}", fullmatch=True)),
     (ToolId, st.uuids().map(str)),
     (Minute, st.integers(0, 59).map("{:02d}".format)),
     (CheckedTally, TALLY),

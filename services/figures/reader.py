@@ -241,7 +241,8 @@ class Reader:
 
     async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Aggregate]:
         """The aggregates of several tools. All stored entries are read in one call, missing ones are computed. Tools
-        with a document that cannot be read are listed as unreadable, and count as failed reads."""
+        with a document that cannot be read are listed as unreadable, and count as failed reads. One that has just been
+        merged is left out."""
         unreadable: list[str] = []
         with self.counters.failures():
             started, now = time.perf_counter(), self.clock()
@@ -273,11 +274,12 @@ class Reader:
         async def one(tool: Tool, document: Document | None, generation: Document | None) -> Aggregate | None:
             try:
                 return await self._found(tool, period, now, document, generation)
-            except UnreadableDocument:
+            except (ChangedMeanwhile, UnreadableDocument) as error:
                 if unreadable is None:
                     raise
-                log.exception("tool_unreadable tool_id=%s", tool.tool_id)
-                unreadable.append(tool.tool_id)
+                if isinstance(error, UnreadableDocument):  # else the tool has just been merged
+                    log.exception("tool_unreadable tool_id=%s", tool.tool_id)
+                    unreadable.append(tool.tool_id)
                 return None
 
         read = await asyncio.gather(*map(one, tools, stored[: len(tools)], stored[len(tools) :]))

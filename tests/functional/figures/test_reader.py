@@ -167,6 +167,18 @@ async def test_many_tools_are_read_at_once_and_missing_entries_computed(
     assert (counted["cache_hits_24h"], counted["cache_misses_24h"]) == (1, 1)
 
 
+async def test_a_list_leaves_out_a_tool_that_was_merged_after_the_tools_were_listed(
+    store: SqliteStore, tool: Tool, process: Process
+) -> None:
+    other = a_tool(1, NOW - timedelta(days=1))
+    merged = tool.changed(NOW, status="MERGED", merged_into=other.tool_id)
+    await store.create(CATALOG.name, other.to_document())
+    await store.upsert(CATALOG.name, merged.to_document())
+    listed = await process.cache.reader.read_all([tool, other], "DAY_7")
+    assert ([each.name for each in listed.items], listed.unreadable) == (["tool 1"], ())
+    assert (await process.cache.reader.read_all([tool], "DAY_7")).items == []
+
+
 LAST_CHECK = ("read", SENTIMENT_CACHE.name, 1)
 """A computation reads the generation once more when its entries are saved."""
 

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
+from models.article import Article
 from models.errors import ChangedMeanwhile, Unavailable, UnreadableDocument
 from models.mention import SentimentScore
-from models.story import MAX_NAMED, Signal, Story, StoryMember, Topic, day_of, due_id
+from models.story import MAX_NAMED, Signal, Story, StoryMember, Topic, day_of, due_id, first_article
 from models.tally import Tally, TimelineHours
 from models.timeline import Timeline
 from models.values import Day, format_time, hour_key, hour_start, is_over
@@ -24,7 +25,7 @@ from services.mentions.due import SIGNALS_STAGE, mark_signals_due
 from services.ports import Clock, Document, Query, Store, Where, listed_documents, query_all, readable
 from services.signals.rules import FIRST_IN_DAYS, Report, ToolStory, decide, is_about
 from services.store.change import until_unchanged, write_of
-from services.store.containers import CATALOG, MENTIONS, SIGNALS, STORIES
+from services.store.containers import ARTICLES, CATALOG, MENTIONS, SIGNALS, STORIES
 from services.stories.members import count_story, day_of_time, topics_of_story
 from services.stories.pins import members_of
 from services.tools.catalog import Catalog
@@ -98,13 +99,12 @@ class SignalWriter:
 
     async def _waits(self, mark: Document | None, story: Document | None, now: datetime) -> bool:
         """Whether a large story was counted a moment ago: then it is due later."""
-        count = (story or {}).get("article_count")
-        known = readable(story, Story.from_document) if type(count) is int and count > COUNTED_AT_ONCE else None
-        if mark is None or known is None:
+        known = readable(story, Story.from_document)
+        if mark is None or known is None or known.article_count <= COUNTED_AT_ONCE:
             return False
-        wait = known.article_count * WAIT_PER_ARTICLE
-        until = known.updated_at + wait
-        if is_over(until, now, wait):
+        until = known.updated_at + (wait := known.article_count * WAIT_PER_ARTICLE)
+        first = await self._store.read(ARTICLES.name, first_article(known.event_id), Article.ID)
+        if is_over(until, now, wait) or (first or {}).get("deleted_at"):  # its headline is not shown for longer
             return False
         await self._store.replace(STORIES.name, {**mark, "signals_due_at": format_time(until)}, mark["_etag"])
         return True

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from models.request import SignedBody
-from models.story import Side, day_of
+from models.story import Side, day_of, first_article
 from services.mentions.due import mark_signals_due
 from services.store.containers import STORIES
 from tests.documents import NOW
@@ -88,6 +88,18 @@ async def test_a_large_story_is_counted_when_the_time_for_its_size_is_over(world
     counted = await world.store.read(STORIES.name, day_of(event), event)
     assert (counted or {})["article_count"] == 5
     await world.all_is_decided()
+
+
+async def test_a_large_story_whose_first_article_was_deleted_is_counted_at_once(world: World) -> None:
+    await outage(world)
+    await world.grouped()
+    event = (await world.living())[0].event_id or ""
+    stored = await world.store.read(STORIES.name, day_of(event), event) or {}
+    await world.store.upsert(STORIES.name, {**stored, "article_count": 10_000})
+    await world.worker.articles.delete(first_article(event))
+    await world.grouped()
+    after = await world.store.read(STORIES.name, day_of(event), event)
+    assert after is None or after["headline"] != stored["headline"]
 
 
 @pytest.mark.parametrize("damage", [{"article_count": "x"}, {"article_count": 1000, "updated_at": "soon"}])

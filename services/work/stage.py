@@ -133,8 +133,8 @@ class Stage:
     def is_due(self, document: Document | None, now: datetime) -> bool:
         """Whether the time has come. One further ahead than the stage sets it was set by a wrong clock, and has come.
 
-        Of a stage with tries, only failures set the time ahead. So an item without failures is due whatever its time:
-        the clock of the worker that wrote it may be a little ahead of this one's.
+        Of a stage with tries, only failures set the time ahead, and the work itself, which looks again. So an item
+        without failures is due whatever its time: the clock of the worker that wrote it may be ahead of this one's.
         """
         due_at = None if document is None else self.due_at(document)
         if document is None or due_at is None:

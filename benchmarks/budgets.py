@@ -140,6 +140,7 @@ class Bench:
         self._wordings = itertools.product(*map(str.split, _WORDINGS))
         self._taken = 0
         self.feed_ids: dict[str, str] = {}
+        self.tools = TOOLS
 
     def _seconds(self) -> float:
         return self.clock.now.timestamp()
@@ -182,7 +183,7 @@ class Bench:
         """New entries; each names so many tools."""
         found = []
         for n in (next(self._numbers) for _ in range(number)):
-            names = [f"Widget{(n + each) % TOOLS}x" for each in range(naming)]
+            names = [f"Widget{(n + each) % self.tools}x" for each in range(naming)]
             head = f"Number {n} of what somebody has to say about {' and '.join(names) or 'something'}"
             text = ". ".join([_WORDS] * 6 + [f"{each} is good and everybody likes it" for each in names])
             at = self.clock.now.replace(minute=0)
@@ -200,18 +201,19 @@ class Bench:
         return found
 
     def publish(self, feed: str, items: list[Item], etag: str | None = None) -> None:
-        self.shelf.pages[_url(feed)] = Page(rss(items), etag)
+        self.shelf.pages[feed_url(feed)] = Page(rss(items), etag)
 
 
-def _url(feed: str) -> str:
+def feed_url(feed: str) -> str:
     return f"https://{feed}.example/feed"
 
 
 @asynccontextmanager
-async def benched(folder: Path) -> AsyncIterator[Bench]:
-    clock, queues, calls = SettableClock(), MemoryQueues(), Calls()
+async def benched(folder: Path, queues: MemoryQueues, *, with_calls: bool = True) -> AsyncIterator[Bench]:
+    clock, calls = SettableClock(), Calls()
     environment = {"DATA_DIR": str(folder), "STORE": "sqlite", "LOG_LEVEL": "ERROR"}
-    calls.begin()
+    if with_calls:
+        calls.begin()
     app = await container.build(environment, clock, queues=queues)
     container.adopt(app)
     try:
@@ -224,7 +226,7 @@ async def benched(folder: Path) -> AsyncIterator[Bench]:
 
 async def measured(folder: Path) -> dict[str, Cost]:
     """The cost of each operation, by its name."""
-    async with benched(folder) as bench:
+    async with benched(folder, MemoryQueues()) as bench:
         await _quiet(bench)
         await _ingestion(bench)
         await _analysis(bench)
@@ -252,7 +254,7 @@ async def _ingestion(bench: Bench) -> None:
     for name in names:
         bench.publish(name, old[name])
         with bench.measured("POST feeds" if name == names[-1] else ""):
-            added = await bench.answer("add_feed", "POST", "feeds", {"url": _url(name), "source_name": name})
+            added = await bench.answer("add_feed", "POST", "feeds", {"url": feed_url(name), "source_name": name})
         bench.feed_ids[name] = added["feed_id"]
 
     async def poll(what: str, per: int = FEEDS) -> None:

@@ -4,6 +4,7 @@
     python3 scripts/dev.py run [options]       set up once, then run the whole app at http://127.0.0.1:7071
     python3 scripts/dev.py test [pytest args]  set up once, then run all tests; --fast: those that take half a minute
     python3 scripts/dev.py soak [pytest args]  the long runs of kills, races, faults, memory and made-up input
+    python3 scripts/dev.py install             install the packages that the tests need
     python3 scripts/dev.py check               ruff, mypy (strict), the trained tables, then all tests
     python3 scripts/dev.py mutate MODULE ...   mutation tests of modules that only decide
     python3 scripts/dev.py infra               check the Bicep: Azure's type schemas, checkov, azure-functions-doctor
@@ -201,14 +202,15 @@ def set_up_servers() -> None:
     npm = shutil.which("npm")
     for folder, name in SERVERS.items():
         lock, stamp = folder / "package-lock.json", folder / "node_modules" / ".installed"
-        if npm is None or is_current(stamp, fingerprint(lock)):
+        wanted = hashlib.sha256(lock.read_bytes()).hexdigest()
+        if npm is None or is_current(stamp, wanted):
             continue
         say(f"Installing {name} ...")
         command = [npm, "ci", "--no-audit", "--no-fund"]
         done = subprocess.run(command, cwd=folder, check=False, capture_output=True, encoding="utf-8", errors="replace")
         if done.returncode:
             raise SystemExit(f"{done.stdout}{done.stderr}npm ci failed: see its output above.")
-        stamp.write_text(fingerprint(lock))
+        stamp.write_text(wanted)
 
 
 def become(command: list[str]) -> None:
@@ -250,6 +252,10 @@ def test(arguments: list[str]) -> None:
         become([*pytest, *options])
     execute(*pytest, *ALL_CORES)
     become([*pytest, BROWSER])  # in one process: its tests share an app with demo data
+
+
+def install_packages() -> None:
+    set_up(development=True)
 
 
 def soak(arguments: list[str]) -> None:
@@ -321,6 +327,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     serve.add_argument("--once", action="store_true", help="run every timer once, drain the queues, exit 0 or 1")
     commands.add_parser("test", help="run all tests; --fast: those of half a minute", add_help=False)
     commands.add_parser("soak", help="run the long tests of kills, races, faults and memory", add_help=False)
+    commands.add_parser("install", help="install the packages that the tests need")
     commands.add_parser("check", help="ruff, mypy, tables, all tests; other arguments go to pytest", add_help=False)
     commands.add_parser("mutate", help="run mutation tests of modules", add_help=False)
     commands.add_parser("infra", help="check the Bicep: Azure's type schemas, checkov, azure-functions-doctor")
@@ -347,7 +354,12 @@ def main(argv: list[str]) -> None:
         PASSED_ON[arguments.command](rest)
 
 
-PLAIN: Mapping[str, Callable[[], None]] = {"infra": infra, "screenshots": screenshots, "lock": lock}
+PLAIN: Mapping[str, Callable[[], None]] = {
+    "install": install_packages,
+    "infra": infra,
+    "screenshots": screenshots,
+    "lock": lock,
+}
 PASSED_ON: Mapping[str, Callable[[list[str]], None]] = {
     "test": test,
     "soak": soak,

@@ -42,7 +42,7 @@ AnyParameter = Parameter[typing.Any]
 
 MAX_CHECKED, LONGEST_KEPT = 4000, 300
 _checked: set[object] = set()
-"""Queries that were checked and need not be checked again: of bounded number and length, whoever asks."""
+"""Queries that have passed the check and need no other one. Their number and length are bounded."""
 CONNECTION = "AzureWebJobsStorage"
 OPEN = func.AuthLevel.ANONYMOUS
 READ = OPEN if os.environ.get("READ_AUTH_LEVEL", "").strip().lower() == "anonymous" else func.AuthLevel.FUNCTION

@@ -54,7 +54,7 @@ SAMPLED_IN_OUTAGE = 20
 MAX_PROBES = 50
 """Disabled feeds that are tried again at one tick."""
 RARELY = timedelta(minutes=5)
-"""So often a worker also looks for the few feeds that are not found by their next fetch."""
+"""How often a worker also looks for the few feeds whose next fetch does not show that they are due."""
 
 _ENABLED = Where("enabled", "eq", True)
 _DISABLED, _BY_APP = Where("enabled", "eq", False), Where("disabled_by", "eq", "app")

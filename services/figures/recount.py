@@ -40,8 +40,8 @@ NOT_REMOVED = Where("removed_at", "missing")
 
 @dataclass(slots=True)
 class Recounted:
-    """The windows of each tool at `now`, and the error of each tool with a document that could not be read. `found` has
-    the time at which the windows were written that were found stored."""
+    """The windows of each tool at `now`, and the error of each tool with a document that could not be read. `found`:
+    when the stored windows of a tool were written."""
 
     now: datetime
     windows: dict[str, Windows] = field(default_factory=dict)

@@ -70,7 +70,7 @@ class GroupingAnnouncer:
     _quiet_until: float = field(default=0.0, init=False)
 
     async def announce_if_many(self, analyzed: Sequence[str]) -> bool:
-        """To be called after these articles were analysed, which the message then names. Whether it was sent."""
+        """To be called after these articles were analysed; the message names them. Returns whether one was sent."""
         if self.seconds() < self._quiet_until:
             return False
         return await self._announce("threshold_reached", analyzed[:MAX_NAMED], self.threshold)

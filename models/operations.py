@@ -1,15 +1,17 @@
-"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, and records of
-migrations."""
+"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations,
+and what the audit found."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
 from models.stored import StoredDocument
-from models.values import Count, Hour, IdPart, Text, Time, UnixSeconds, hour_key, lives
+from models.values import Count, Hour, IdPart, Text, Time, UnixSeconds, Value, hour_key, lives
 
 
 class _Totals(StoredDocument):
@@ -189,3 +191,34 @@ class StoreLoad(StoredDocument):
     @classmethod
     def at(cls, now: datetime) -> Self:
         return cls.model_validate({"created_at": now, "hour": hour_key(now)})
+
+
+class AuditRound(Value):
+    """One round through everything that is stored. `found` is the number of differences by kind."""
+
+    started_at: Time
+    ended_at: Time | None = None
+    checked: Count = 0
+    found: dict[Text, Count] = Field(default_factory=dict)
+
+    def plus(self, checked: int, kinds: Iterable[str]) -> AuditRound:
+        """The round after one more step, with the kinds of its differences."""
+        found = dict(Counter(self.found) + Counter(kinds))
+        return self.model_copy(update={"checked": self.checked + checked, "found": found})
+
+    def ended(self, now: datetime) -> AuditRound:
+        return self.model_copy(update={"ended_at": now})
+
+
+class Audit(StoredDocument):
+    """The last round of the audit, and the checkpoint of the `present` one, if there is one: it goes on in `section`,
+    behind `position`."""
+
+    PARTITION: ClassVar[str] = "AUDIT"
+    ID: ClassVar[str] = "audit"
+
+    entity_type: Literal["Audit"] = "Audit"
+    section: Text | None = None
+    position: Text | None = None
+    present: AuditRound | None = None
+    last: AuditRound | None = None

@@ -22,6 +22,8 @@ from models.locator import LocatorAlias
 from models.mention import Match, SentimentScore
 from models.operations import (
     AnalysisTotals,
+    Audit,
+    AuditRound,
     CacheTotals,
     Heartbeat,
     IngestionTotals,
@@ -423,6 +425,13 @@ quarantined = _stored(
     payload={"items": [1, None, "x"]},
 )
 
+
+audit = _stored(
+    Audit,
+    section="mentions",
+    present=AuditRound(started_at=NOW),
+    last=AuditRound(started_at=NOW, ended_at=NOW, checked=9, found={"hour_differs": 2}),
+)
 
 heartbeat = _stored(Heartbeat, timer="clean_up", last_succeeded_at=NOW)
 

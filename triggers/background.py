@@ -33,6 +33,7 @@ async def clean_up(services: Container, timer_request: func.TimerRequest) -> Non
     await services.operations.upkeep.run()
     await services.feeds.fetch_days.work()
     await services.figures.daily_closes.work()
+    await services.operations.audit.weekly()
 
 
 @timer(timers, INGEST_DUE_FEEDS)

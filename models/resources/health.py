@@ -106,6 +106,14 @@ class CheckOfQuarantine(Check):
     oldest_seconds: dict[str, Count] = added("By kind, how long the first of them waits; only of kinds with any.")
 
 
+class CheckOfAudit(Check):
+    """Whether stored documents agree."""
+
+    differences: dict[str, Count] = added("By kind of difference, how many the last and the present round found.")
+    last_ended: Time | None = added("When the last round ended; null if none has.")
+    checked: Count = added("Documents that it checked.")
+
+
 class HealthChecks(Shape):
     """The checks by name. docs/operations.md says what to do about each."""
 
@@ -122,6 +130,7 @@ class HealthChecks(Shape):
     cache: CheckOfCache = Field(description="Whether the figures are refreshed in time.")
     archive: CheckOfArchive = Field(description="Whether full texts can be stored.")
     quarantine: CheckOfQuarantine = Field(description="Whether items wait for a person for too long.")
+    audit: CheckOfAudit = Field(description="Whether stored documents agree.")
 
 
 class Health(Shape):

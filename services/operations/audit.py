@@ -1,17 +1,20 @@
 """The audit counts anew what other documents say, and compares. It repairs nothing.
 
-`toolpulse audit` runs it. A part that differs is read again after a moment, and only what differs both times, in the
-same versions of the documents, is reported: what a worker is just writing is no difference.
+`toolpulse audit` does a whole round at once. `clean_up` does a round each week, in portions: the checkpoint says where
+the next one goes on. A part that differs is read again after a moment, and only what differs both times, in the same
+versions of the documents, is reported: what a worker is just writing is no difference.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 import orjson
 
@@ -20,13 +23,17 @@ from models.cache import PERIODS, CacheGeneration, SentimentCacheEntry, entry_id
 from models.correction import AFTER_PREFIX, PREFIX, Correction
 from models.errors import UnreadableDocument
 from models.mention import SentimentScore
+from models.operations import Audit as StoredAudit
+from models.operations import AuditRound
 from models.run import COMPARE, LONG_WORKFLOWS
 from models.tally import TimelineHours
 from models.timeline import DayCounts, HourRows, Timeline
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
+from services import deadline
 from services.figures.counting import MentionCount, days_of, recounts_of
 from services.figures.windows import Windows, edges_of
+from services.logs import log_event
 from services.mentions.due import dirty_hours_of
 from services.operations.audit_rules import (
     Difference,
@@ -41,7 +48,11 @@ from services.operations.audit_rules import (
 from services.ports import Clock, Document, Query, Store, Where, pages, query_all, readable
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 
+log = logging.getLogger("toolpulse.upkeep")
+
+EVERY = timedelta(days=7)
 DOCUMENTS_IN_PART = 100
+DOCUMENTS_IN_PORTION = 2_000
 READ_AGAIN_AFTER_SECONDS = 2.0
 JUDGED = timedelta(days=31)
 """Older hours are in no window."""
@@ -55,9 +66,10 @@ _WORKFLOWS = tuple(each for each in LONG_WORKFLOWS if each != COMPARE)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What was found in some of the documents. `next` is the position of the next part, None after the last; `checked`
-    is how many documents were read."""
+    """What one part of a section has. `next` is the position of the next part, None after the last; `checked` is how
+    many documents were read."""
 
+    section: str
     differences: list[Difference] = field(default_factory=list)
     next: str | None = None
     checked: int = 0
@@ -77,24 +89,50 @@ _Read = Callable[[str | None], Awaitable[Part]]
 
 
 class Audit:
-    """Compares what is stored with what it is counted from."""
+    """Compares what is stored with what it is counted from, and keeps the result for health."""
 
     def __init__(self, store: Store, clock: Clock, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._store = store
         self._clock = clock
         self._sleep = sleep
 
-    async def parts(self, tool_id: str | None = None) -> AsyncIterator[Part]:
-        """Audits everything, or one tool with its mentions."""
-        reads: list[_Read] = [self._articles, self._tools]
-        if tool_id is not None:
-            reads = [partial(self._tools, only=tool_id)]
-        for read in reads:
-            part = await self._confirmed(read, None)
+    async def round(self, tool_id: str | None = None) -> AsyncIterator[Part]:
+        """Audits everything, or one tool with its mentions. A whole round replaces the one of the checkpoint."""
+        result = AuditRound(started_at=self._clock())
+        async for part, _ in self._parts(tool_id):
+            result = result.plus(part.checked, (each.kind for each in part.differences))
             yield part
-            while part.next is not None:
-                part = await self._confirmed(read, part.next)
-                yield part
+        if tool_id is None:
+            await self._end(await self._known(), result)
+
+    async def weekly(self) -> AuditRound | None:
+        """The next portion of the round of this week, if it is due. Returns the round if this portion ended it."""
+        known, now = await self._known(), self._clock()
+        if known.present is None and known.last is not None and _is_recent(known.last, now):
+            return None
+        present, documents = known.present or AuditRound(started_at=now), 0
+        async for part, following in self._parts(None, known.section, known.position):
+            present = present.plus(part.checked, (each.kind for each in part.differences))
+            documents += part.checked
+            if following is not None and (documents >= DOCUMENTS_IN_PORTION or deadline.is_near()):
+                await self._save(known, present=present, section=following[0], position=following[1])
+                return None
+        return await self._end(known, present)
+
+    async def _parts(
+        self, tool_id: str | None, section: str | None = None, position: str | None = None
+    ) -> AsyncIterator[tuple[Part, tuple[str, str | None] | None]]:
+        """The parts from this place on, each with the place of the next one, None after the last."""
+        sections: dict[str, _Read] = {"articles": self._articles, "tools": self._tools}
+        if tool_id is not None:
+            sections = {"tools": partial(self._tools, only=tool_id)}
+        names = list(sections)
+        at = names.index(section) if section in names else 0
+        while at < len(names):
+            part = await self._confirmed(sections[names[at]], position)
+            position = part.next
+            at += position is None
+            yield part, (names[at], position) if at < len(names) else None
 
     async def _confirmed(self, read: _Read, position: str | None) -> Part:
         """The part, with the differences that are there twice."""
@@ -127,7 +165,7 @@ class Audit:
                 at_rest.append(article)
         found += await self._missing_mentions(at_rest)
         checked = sum(len(group) for _, group in groups)
-        return Part(found, groups[-1][0] if page.next is not None else None, checked)
+        return Part("articles", found, groups[-1][0] if page.next is not None else None, checked)
 
     async def _missing_mentions(self, articles: Sequence[Document]) -> list[Difference]:
         keys = [(tool_id, each["source_id"]) for each in articles for tool_id in each.get("detected_tool_ids", ())]
@@ -148,13 +186,13 @@ class Audit:
             page = await self._store.query(CATALOG.name, Query(where, limit=1))
             tool = page.items[0] if page.items else None
         if tool is None:
-            return Part()
+            return Part("tools")
         tool_id = str(tool["pk"])
         try:
             found, checked = await self._tool(tool_id, is_merged=tool.get("status") == "MERGED")
         except ValueError as error:  # also UnreadableDocument: one of its counts or entries
             found, checked = [Difference("unreadable", tool_id, str(error))], 0
-        return Part(found, tool_id if only is None else None, 1 + checked)
+        return Part("tools", found, tool_id if only is None else None, 1 + checked)
 
     async def _tool(self, tool_id: str, *, is_merged: bool) -> tuple[list[Difference], int]:
         """What is wrong with a tool, and how many mentions it has."""
@@ -251,3 +289,25 @@ class Audit:
         keys = [(each, Article.ID) for each in sorted(set(source_ids))]
         found = await self._store.read_many(ARTICLES.name, keys)
         return {each["source_id"]: each for each in found if each is not None}
+
+    async def _known(self) -> StoredAudit:
+        stored = await self._store.read(CATALOG.name, StoredAudit.PARTITION, StoredAudit.ID)
+        now = self._clock()
+        return readable(stored, StoredAudit.from_document) or StoredAudit(created_at=now)
+
+    async def _save(self, known: StoredAudit, **changes: Any) -> None:
+        """Stores the checkpoint. Of two workers that audit at once, the last one counts."""
+        await self._store.upsert(CATALOG.name, known.changed(self._clock(), **changes).to_document())
+
+    async def _end(self, known: StoredAudit, result: AuditRound) -> AuditRound:
+        ended = result.ended(self._clock())
+        await self._save(known, present=None, section=None, position=None, last=ended)
+        level = logging.WARNING if ended.found else logging.INFO
+        began = format_time(ended.started_at)
+        log_event(log, level, "audit_ended", checked=ended.checked, began=began, **ended.found)
+        return ended
+
+
+def _is_recent(last: AuditRound, now: datetime) -> bool:
+    at = last.ended_at or last.started_at
+    return at > now - EVERY and not is_ahead(at, now)

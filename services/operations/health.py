@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import ToolpulseError, Unavailable, Unusable
 from models.feed import Outage
-from models.operations import Heartbeat
+from models.operations import Audit, Heartbeat
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services.figures.metadata import last_refreshes
 from services.mentions.due import DirtyTools, dirty_tools
@@ -56,7 +56,7 @@ REFRESH_OVERDUE = timedelta(minutes=30)
 BACKLOG_OVERDUE = timedelta(minutes=2)
 REFUSED_AT_LEAST = 10
 REFUSED_SHARE = 0.01
-RECORDED = ("scheduler", "clock", "web", "feeds_active", "last_successful_fetch")
+RECORDED = ("scheduler", "clock", "web", "feeds_active", "last_successful_fetch", "audit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +221,21 @@ def judge_store(load: Load | None) -> Check:
     return Check("healthy", "the store answers", facts)
 
 
+def judge_audit(audit: Audit | None) -> Check:
+    """Degraded if the last round of the audit found differences."""
+    last = None if audit is None else audit.last
+    if last is None:
+        nothing: dict[str, Any] = {"differences": {}, "last_ended": None, "checked": 0}
+        return Check("healthy", "the first audit has not ended yet", nothing)
+    ended = format_time(last.ended_at) if last.ended_at else None
+    facts = {"differences": last.found, "last_ended": ended, "checked": last.checked}
+    if not last.found:
+        return Check("healthy", "no differences", facts)
+    found = ", ".join(f"{number} {kind}" for kind, number in sorted(last.found.items()))
+    remedy = "`toolpulse audit` lists them, `toolpulse tools reanalyze TOOL` counts a tool anew"
+    return Check("degraded", f"stored documents differ: {found}: {remedy}", facts)
+
+
 @dataclass
 class Health:
     """Checks the health of the app.
@@ -264,20 +279,21 @@ class Health:
         return HealthReport({**dict(zip(checks, await own, strict=True)), **shared}, self.version, self.clock())
 
     async def _recorded(self) -> dict[str, Check]:
-        """The checks of what timers and polls have recorded, which share their reads."""
+        """The checks of what timers, polls and audits have recorded, which share their reads."""
         now = self.clock()
         overdue_since = now - NO_SUCCESS_FOR if now - self.started >= FIRST_RUNS_WITHIN else None
-        feeds, latest, beats, stored = await asyncio.gather(
+        keys = [(Outage.PARTITION, Outage.ID), (Audit.PARTITION, Audit.ID)]
+        feeds, latest, beats, documents = await asyncio.gather(
             count_feeds(self.store, overdue_since),
             last_success(self.store),
             self.heartbeats.list([timer.name for timer in TIMERS]),
-            self.store.read_many(CATALOG.name, [(Outage.PARTITION, Outage.ID)], may_be_stale=True),
+            self.store.read_many(CATALOG.name, keys, may_be_stale=True),
         )
         real = latest
         if latest is not None and is_ahead(latest, now):
             until = Where("last_successful_fetch", "le", format_time(now + CLOCKS_DIFFER))
             real = await last_success(self.store, until)
-        outage = readable(stored[0], Outage.from_document)
+        outage = readable(documents[0], Outage.from_document)
         is_cut_off = outage is not None and outage.lasts
         checks = (
             judge_timers(TIMERS, beats, self.started, now),
@@ -285,6 +301,7 @@ class Health:
             judge_web(outage, now),
             judge_feeds(feeds, real, self.sources_off, now, is_cut_off=is_cut_off),
             judge_last_fetch(real, self.started, now) if feeds.enabled else judge_no_active_feed(bool(feeds.stored)),
+            judge_audit(readable(documents[1], Audit.from_document)),
         )
         return dict(zip(RECORDED, checks, strict=True))
 

@@ -16,13 +16,13 @@ from typing import Any
 
 from models.cache import CacheMetadata
 from models.feed import Feed, FeedVerdict, HostState
-from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
+from models.operations import AnalysisTotals, Audit, CacheTotals, IngestionTotals, StoreTotals
 from models.quarantine import QuarantineKind
 from models.values import format_time
 from services.figures.metadata import last_refreshes
 from services.operations.checks import Waiting, waiting_reviews
 from services.operations.feed_health import count_feeds
-from services.ports import Clock, Query, Store, Where, listed
+from services.ports import Clock, Query, Store, Where, listed, readable
 from services.store.containers import CATALOG, FEEDS
 from services.work.backlog import Backlog, BacklogReader
 
@@ -45,10 +45,10 @@ class Metrics:
 
     async def text(self) -> str:
         now = self._clock()
-        kinds = (IngestionTotals, AnalysisTotals, CacheTotals, StoreTotals)
+        kinds = (IngestionTotals, AnalysisTotals, CacheTotals, StoreTotals, Audit)
         keys = [(kind.PARTITION, kind.ID) for kind in kinds]
         found = await self._store.read_many(CATALOG.name, keys, may_be_stale=True)
-        ingested, analyzed, cached, stored = found
+        ingested, analyzed, cached, stored, audited = found
         metadata, _ = await last_refreshes(self._store)
         hosts = await self._store.count(CATALOG.name, (_HOSTS,), HostState.PARTITION, may_be_stale=True)
         by_verdict = (await count_feeds(self._store, None)).by_verdict
@@ -61,6 +61,7 @@ class Metrics:
             *of_cache(CacheTotals.from_document(cached) if cached else CacheTotals.at(now), metadata),
             *of_store(StoreTotals.from_document(stored) if stored else StoreTotals.at(now)),
             *of_reviews(await waiting_reviews(self._store), now),
+            *of_audit(readable(audited, Audit.from_document)),
             *gauge("database_connection_pool_size", "Connections to the store at most", self._connections),
             *gauge("memory_usage_bytes", "Resident memory of the worker", resident_bytes()),
         ]
@@ -127,6 +128,11 @@ def of_reviews(waiting: Mapping[QuarantineKind, Waiting], now: datetime) -> Iter
     oldest = {kind: each.oldest_seconds(now) for kind, each in waiting.items()}
     about = "For how long the first of them has waited"
     yield from gauges("quarantine_oldest_pending_seconds", about, "kind", oldest)
+
+
+def of_audit(audit: Audit | None) -> Iterator[str]:
+    found = {} if audit is None or audit.last is None else dict(sorted(audit.last.found.items()))
+    yield from gauges("audit_differences", "Differences that the last audit found, by kind", "kind", found)
 
 
 def of_store(totals: StoreTotals) -> Iterator[str]:

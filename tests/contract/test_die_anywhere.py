@@ -143,7 +143,7 @@ class App:
                 if not due and not await self.all(RUNS.name, Where("status", "in", ("QUEUED", "RUNNING"))):
                     break
             assert due == []
-            assert [part async for part in services.operations.audit.parts() if part.differences] == []
+            assert [part async for part in services.operations.audit.round() if part.differences] == []
 
     async def state(self) -> dict[str, Any]:
         """What must be the same whether a process died or not."""

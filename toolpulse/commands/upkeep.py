@@ -20,7 +20,6 @@ from toolpulse.targets import config_file, profiles_of, read_config
 if TYPE_CHECKING:
     from services.container import Container
 
-_SAID_EVERY = 10_000
 _MAX_SHOWN = 50
 _READABLE_BY_OTHERS = 0o077
 Shell = Literal["bash", "zsh", "fish", "powershell"]
@@ -55,11 +54,12 @@ def audit(call: Call, tool: ByTool = None) -> int:
 
 async def _audited(app: Container, call: Call, tool: str | None) -> tuple[int, list[dict[str, Any]]]:
     tool_id = None if tool is None else (await app.tools.get(tool)).tool_id
-    checked = 0
+    section, checked = "", 0
     found: list[dict[str, Any]] = []
-    async for part in app.operations.audit.parts(tool_id):
-        if (checked + part.checked) // _SAID_EVERY > checked // _SAID_EVERY:
-            call.out.say(f"{checked + part.checked} documents checked ...")
+    async for part in app.operations.audit.round(tool_id):
+        if part.section != section:
+            section = part.section
+            call.out.say(f"{section} ...")
         checked += part.checked
         found += [dataclasses.asdict(each) for each in part.differences]
     return checked, found

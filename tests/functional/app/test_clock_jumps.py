@@ -163,7 +163,7 @@ async def everything_is_right_within_a_tick(jumping: Jumping, *, is_ahead: bool)
         jumping.clock.forward(minutes=30)
         await jumping.tick(services)
         assert jumping.feeds.requests["works"] == fetched["works"] + 3
-        assert [each async for each in services.operations.audit.parts() if each.differences] == []
+        assert [each async for each in services.operations.audit.round() if each.differences] == []
 
 
 @pytest.mark.parametrize("jump", JUMPS)
@@ -221,7 +221,7 @@ async def test_a_worker_goes_on_while_the_clock_jumps_and_is_set_right(jumping: 
         assert (await stored(services), await mentions(services)) == ({"articles": 8, "mentions": 8}, 8)
         checks = await health(services)
         assert {name for name, check in checks.items() if check.status != "healthy"} == set()
-        assert [each async for each in services.operations.audit.parts() if each.differences] == []
+        assert [each async for each in services.operations.audit.round() if each.differences] == []
 
 
 async def test_a_clock_that_jumps_during_clean_up_purges_nothing(jumping: Jumping) -> None:

@@ -145,7 +145,7 @@ async def differences_of(store: Store, clock: Clock) -> list[str]:
         """Nobody writes."""
 
     found: list[str] = []
-    async for part in Audit(store, clock, sleep=at_once).parts():
+    async for part in Audit(store, clock, sleep=at_once).round():
         found += [f"{each.kind} {each.subject}: {each.detail}" for each in part.differences]
     return found
 

@@ -1,4 +1,4 @@
-"""What is in flight is no difference."""
+"""The audit of the timer goes on from its checkpoint; what is in flight is no difference."""
 
 from __future__ import annotations
 
@@ -8,14 +8,39 @@ from typing import cast
 import pytest
 
 from models.cache import PERIODS
+from models.operations import Audit as StoredAudit
 from models.run import DELETE, MERGE, JobRun
+from services.operations import audit
 from services.operations.audit_rules import Difference
+from services.operations.health import judge_audit
 from services.ports import Store
-from services.store.containers import ARTICLES, MENTIONS, RUNS
+from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS
 from tests.builders import existing
 from tests.failing_stores import Interrupted, hesitant
 from tests.functional.articles.world import item
-from tests.functional.audit.world import AuditWorld
+from tests.functional.audit.world import AuditWorld, is_article
+
+
+async def test_the_timer_finds_in_portions_what_a_round_at_once_finds_and_then_waits_for_a_week(
+    world: AuditWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "DOCUMENTS_IN_PORTION", 50)
+    tools = await world.filled(feeds=4, entries=60)
+    await world.damage(ARTICLES.name, lambda each: is_article(each) and each["headline"][:6] == "Pebble", status="x")
+    await world.store.delete(CATALOG.name, tools[0].tool_id, "TIMELINE")
+    assert sorted(each.kind for each in await world.differences()) == ["hour_differs", "unreadable"]
+    world.clock.forward(days=6)
+    assert await world.audit.weekly() is None
+    assert (await world.one(CATALOG.name, lambda each: each["id"] == "audit")).get("present") is None
+    world.clock.forward(days=-6, hours=-1)  # the round at once was made by a clock that was ahead
+    ended, portions = await world.stepped()
+    assert ended.found == {"unreadable": 1, "hour_differs": 1}
+    assert portions > 3
+    stored = StoredAudit.from_document(await world.one(CATALOG.name, lambda each: each["id"] == "audit"))
+    assert judge_audit(stored).status == "degraded"
+    world.clock.forward(days=8)
+    await world.audit.weekly()
+    assert (await world.one(CATALOG.name, lambda each: each["id"] == "audit"))["present"]["checked"] >= 50
 
 
 async def test_a_write_between_the_two_readings_is_no_difference(world: AuditWorld) -> None:

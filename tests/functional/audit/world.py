@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from models.article import Article
+from models.operations import AuditRound
 from models.tool import Tool
 from services.mentions.due import ANALYSIS_STAGE, RefreshMessage
 from services.operations.audit import Audit
@@ -94,12 +95,20 @@ class AuditWorld:
 
     async def differences(self, *, tool_id: str | None = None) -> list[Difference]:
         found: list[Difference] = []
-        async for part in self.audit.parts(tool_id):
+        async for part in self.audit.round(tool_id):
             found += part.differences
         return found
 
     async def kinds(self, **how: Any) -> list[str]:
         return sorted({each.kind for each in await self.differences(**how)})
+
+    async def stepped(self) -> tuple[AuditRound, int]:
+        """A whole round in portions, as the timer does it, and their number."""
+        for number in range(1, 1000):
+            ended = await self.audit.weekly()
+            if ended is not None:
+                return ended, number
+        raise AssertionError("the round never ends")
 
     async def one(self, container: str, match: Callable[[Document], Any]) -> Document:
         """The first document of the container that matches."""

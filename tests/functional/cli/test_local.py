@@ -117,6 +117,7 @@ async def test_differences_are_listed_with_exit_code_1(tmp_path: Path, base: str
         await cli.run("tools", "add", name)
     sound = await cli.run("audit")
     assert sound.endswith(" documents checked, 0 differences\n")
+    assert {"articles ...", "tools ..."} <= set(cli.said.splitlines())
     tool_id = await _damage(tmp_path)
     report = await cli.json("audit", code=1)
     kinds = {each["kind"] for each in report["differences"]}

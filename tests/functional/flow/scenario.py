@@ -141,7 +141,7 @@ class Scenario:
     async def differences(self) -> list[str]:
         """What a whole audit finds."""
         found: list[str] = []
-        async for part in self.app.services.operations.audit.parts():
+        async for part in self.app.services.operations.audit.round():
             found += [f"{each.kind} {each.subject}: {each.detail}" for each in part.differences]
         return found
 

@@ -8,6 +8,7 @@ from services.operations.metrics import (
     PREFIX,
     gauge,
     of_analysis,
+    of_audit,
     of_cache,
     of_feeds,
     of_ingestion,
@@ -34,6 +35,7 @@ def test_the_page_lists_every_metric_with_its_kind() -> None:
         *of_cache(CacheTotals.at(documents.NOW), None),
         *of_store(StoreTotals.at(documents.NOW)),
         *of_reviews({}, documents.NOW),
+        *of_audit(None),
         *gauge("database_connection_pool_size", "", None),
         *gauge("memory_usage_bytes", "", None),
     ]

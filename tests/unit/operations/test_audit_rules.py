@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from models.article import Article
+from models.operations import AuditRound
 from models.tally import Tally
 from models.timeline import HourRows
 from models.values import format_time
@@ -32,6 +33,12 @@ HOUR = "2026022110"
 
 def kinds(found: list[Difference]) -> list[str]:
     return [each.kind for each in found]
+
+
+def test_a_round_counts_all_differences_by_kind() -> None:
+    twice = AuditRound(started_at=NOW).plus(7, ["a", "b", "a"]).plus(3, ["a"])
+    assert (twice.checked, twice.found) == (10, {"a": 3, "b": 1})
+    assert (twice.ended_at, twice.ended(NOW).ended_at) == (None, NOW)
 
 
 def stored(article: Article) -> dict[str, Any]:

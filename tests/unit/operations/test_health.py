@@ -9,7 +9,7 @@ import pytest
 from benchmarks.scale.counting import CountingStore
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import Damaged
-from models.operations import Heartbeat
+from models.operations import AuditRound, Heartbeat
 from services.mentions.due import ANALYSIS_STAGE, DirtyTools
 from services.operations.checks import Check, Heartbeats, Status
 from services.operations.feed_health import NO_SUCCESS_FOR
@@ -19,6 +19,7 @@ from services.operations.health import (
     CacheFacts,
     Health,
     HealthReport,
+    judge_audit,
     judge_backlog,
     judge_cache,
     judge_last_fetch,
@@ -179,7 +180,7 @@ async def test_a_fresh_app_is_healthy_and_reports_every_check_in_the_designed_sh
     assert shown["status"] == "healthy"
     assert set(shown["checks"]) == {
         "database", "scheduler", "clock", "web", "feeds_active", "last_successful_fetch", "queues", "analysis", "cache",
-        "archive", "quarantine",
+        "archive", "quarantine", "audit",
     }  # fmt: skip
     assert (shown["version"], shown["timestamp"]) == ("1.2.3", "2026-02-21T12:00:00Z")
 
@@ -364,3 +365,26 @@ async def test_a_success_of_a_clock_that_was_ahead_does_not_count(store: SqliteS
     report = await health_of(store, MemoryQueues(), Watch(), LONG_AGO).report()
     assert report.checks["last_successful_fetch"].status == "degraded"
     assert report.checks["clock"].status == "degraded"
+
+
+def test_before_the_first_audit_has_ended_nothing_is_wrong() -> None:
+    assert judge_audit(None).shown() == {
+        "status": "healthy", "detail": "the first audit has not ended yet",
+        "differences": {}, "last_ended": None, "checked": 0,
+    }  # fmt: skip
+    sound = AuditRound(started_at=NOON, ended_at=NOON, checked=5)
+    found = judge_audit(documents.audit(last=sound))
+    assert (found.status, found.detail, found.facts["last_ended"]) == (
+        "healthy",
+        "no differences",
+        "2026-02-21T12:00:00Z",
+    )
+
+
+def test_differences_degrade_with_their_kinds_and_numbers_and_what_to_do() -> None:
+    found = judge_audit(documents.audit())
+    assert (found.status, found.facts["differences"], found.facts["checked"]) == ("degraded", {"hour_differs": 2}, 9)
+    assert found.detail == (
+        "stored documents differ: 2 hour_differs: `toolpulse audit` lists them, `toolpulse tools reanalyze TOOL`"
+        " counts a tool anew"
+    )

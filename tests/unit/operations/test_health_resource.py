@@ -12,6 +12,7 @@ from services.operations.checks import Check, judge_clock, judge_reviews
 from services.operations.feed_health import FeedCounts, judge_feeds, judge_web
 from services.operations.health import (
     CacheFacts,
+    judge_audit,
     judge_backlog,
     judge_cache,
     judge_last_fetch,
@@ -36,6 +37,7 @@ CHECKS = {
     "analysis": judge_backlog(Backlog(None, None), NOW, NOW),
     "cache": judge_cache(CacheFacts(None, None, DirtyTools(0, None)), NOW, NOW),
     "quarantine": judge_reviews({}, NOW),
+    "audit": judge_audit(None),
 }
 """Each with all figures that it can have."""
 

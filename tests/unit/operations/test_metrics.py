@@ -15,6 +15,7 @@ from services.operations.metrics import (
     PREFIX,
     Metrics,
     of_analysis,
+    of_audit,
     of_cache,
     of_feeds,
     of_ingestion,
@@ -24,7 +25,7 @@ from services.operations.metrics import (
 from services.store.containers import CATALOG, FEEDS
 from services.store.sqlite import SqliteStore
 from services.work.backlog import UNKNOWN, Backlog, BacklogReader
-from tests.documents import cache_metadata, feed
+from tests.documents import audit, cache_metadata, feed
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 
@@ -73,6 +74,11 @@ def test_reads_and_the_last_refresh_are_shown() -> None:
         'mentions{sentiment="unscored"} 40',
         "mostly_unscored_tools 2",
     ]
+
+
+def test_the_differences_of_the_last_audit_are_shown_by_kind() -> None:
+    assert samples(of_audit(audit())) == ['audit_differences{kind="hour_differs"} 2']
+    assert samples(of_audit(None)) == []
 
 
 def test_feeds_have_their_velocity_and_interval() -> None:

@@ -371,6 +371,7 @@ export default {
   "health.check.cache": "Cache",
   "health.check.archive": "Archive",
   "health.check.quarantine": "Quarantine",
+  "health.check.audit": "Audit",
   "cache.title": "Cache",
   "cache.refresh": "Refresh now",
   "cache.refresh.effect": "All active tools are counted anew where something has changed, and their cache entries are written. Readers get the present figures meanwhile.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 
@@ -39,6 +40,12 @@ class Parameter(Generic[T]):
     example: Any = None
     place: Literal["query", "path", "header"] = "query"
 
+    @cached_property
+    def _words(self) -> Sequence[str]:
+        """The texts that are allowed, if there is a choice of them."""
+        choice = ("true", "false") if self.schema["type"] == "boolean" else self.schema.get("enum", ())
+        return [str(each) for each in choice]
+
     def of(self, req: func.HttpRequest) -> T:
         """The value in the request, or the one that stands for its absence. Raises InvalidInput."""
         given = req.headers if self.place == "header" else req.params
@@ -50,16 +57,14 @@ class Parameter(Generic[T]):
 
     def _read(self, text: str) -> Any:
         """A time and a number of a choice stay text, which services read."""
-        kind, allowed = self.schema["type"], [str(each) for each in self.schema.get("enum", ())]
+        kind, words = self.schema["type"], self._words
         if self.place != "query":
             return text
-        if kind == "boolean":
-            allowed = ["true", "false"]
-        if allowed and text not in allowed:
-            raise InvalidInput(self.name, f"one of {', '.join(allowed)}, not {shortly(text)}")
+        if words and text not in words:
+            raise InvalidInput(self.name, f"one of {', '.join(words)}, not {shortly(text)}")
         if kind == "boolean":
             return text == "true"
-        if kind == "integer" and not allowed:
+        if kind == "integer" and not words:
             return whole_number(text, self.name, self.schema["minimum"], self.schema["maximum"])
         if self.schema.get("format") == "date-time":
             asked_time(self.name, text)

@@ -45,6 +45,7 @@ class Function:
 
     name: str
     call: Callable[..., Any]
+    directory: str
     is_async: bool
     parameters: Parameters
     outputs: Mapping[str, str]
@@ -57,10 +58,6 @@ class Function:
     run_on_startup: bool = False
     monitored: bool = False
     queue: str | None = None
-
-    @property
-    def directory(self) -> str:
-        return str(Path(inspect.getfile(self.call)).parent)
 
 
 def load_functions(app_dir: Path, options: HostOptions, settings: Mapping[str, str]) -> list[Function]:
@@ -125,6 +122,7 @@ def _inspected(declared: Declared, options: HostOptions, settings: Mapping[str, 
     return Function(
         name=name,
         call=call,
+        directory=str(Path(inspect.getfile(call)).parent),
         is_async=inspect.iscoroutinefunction(call),
         parameters=parameters,
         outputs=outputs,

@@ -18,10 +18,10 @@ from azure.functions.http import HttpRequest
 from .console import Console
 from .consumer import Consumer
 from .data import DataFolder
-from .functions import Function, load_functions
+from .functions import load_functions
 from .invoke import PROGRAMMATIC, Invoker
 from .queues import Queues
-from .routes import routed_path
+from .routes import router
 from .settings import read_host_json
 from .values import Reply, query_parameters
 
@@ -38,7 +38,7 @@ class InProcess:
         console.show("error", lambda fields: False)
         self.queues = Queues(folder, time.time, self._wake)
         self.queues.recover()
-        self._functions = functions
+        self._resolve = router((each, each.route) for each in functions if each.route is not None)
         self._invoker = Invoker(
             *(console, self.queues.send),
             timeout=options.function_timeout,
@@ -87,15 +87,6 @@ class InProcess:
         )
         outcome = await self._invoker.start(function, request, PROGRAMMATIC, method=method)
         return outcome.reply or Reply(204 if outcome.error is None else 500, [], b"")
-
-    def _resolve(self, method: str, raw_path: str) -> tuple[Function, dict[str, str]] | None:
-        path = routed_path(raw_path)
-        for function in self._functions:
-            if function.route is not None and function.route.takes(method):
-                parameters = function.route.match(path)
-                if parameters is not None:
-                    return function, parameters
-        return None
 
     def waiting(self) -> int:
         """Messages that wait now or are being worked on."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import secrets
 import time
 import traceback
 import uuid
@@ -131,7 +130,8 @@ class Invoker:
         outs = {name: Out() for name in function.parameters.outputs}
         arguments: dict[str, Any] = {function.parameters.trigger: value, **outs}
         if function.parameters.wants_context:
-            parent = trace_parent or f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-00"
+            digits = id.replace("-", "")
+            parent = trace_parent or f"00-{digits}-{digits[16:]}-00"
             arguments["context"] = Context(id, function.name, function.directory, parent, thread_local)
         return arguments, outs
 

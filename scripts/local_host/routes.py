@@ -5,10 +5,14 @@ Azure also has constraints, defaults and optional parameters; here the start is 
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import unquote
+
+T = TypeVar("T")
 
 _NOTHING = re.compile(r"\{[a-z]+:maxlength\(0\)\?\}")
 """Azure takes an empty template for the function's name, so that this one stands for the prefix alone."""
@@ -53,6 +57,22 @@ def parse_route(prefix: str, template: str, methods: Sequence[str] | None) -> Ro
         raise ValueError(f"the route {whole!r} names a parameter twice")
     taken = None if methods is None else frozenset(method.upper() for method in methods)
     return Route(whole, taken, re.compile(pattern, re.IGNORECASE), tuple(names))
+
+
+def router(routed: Iterable[tuple[T, Route]]) -> Callable[[str, str], tuple[T, dict[str, str]] | None]:
+    """Finds by method and path the first whose route takes both, with the parameters in the path. Remembers what it
+    found for the latest requests: an app has a hundred routes, and few of them are asked for again and again."""
+    routes = list(routed)
+
+    @functools.lru_cache(500)
+    def find(method: str, raw_path: str) -> tuple[T, dict[str, str]] | None:
+        path = routed_path(raw_path)
+        for target, route in routes:
+            if route.takes(method) and (parameters := route.match(path)) is not None:
+                return target, parameters
+        return None
+
+    return find
 
 
 def routed_path(raw_path: str) -> str:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import json
 import re
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -98,7 +100,8 @@ class Out(func.Out[Any]):
         return self._value
 
 
-def query_parameters(query: str) -> dict[str, str]:
+@functools.lru_cache(500)
+def query_parameters(query: str) -> Mapping[str, str]:
     """Names without regard to case; repeated ones are joined by commas, empty ones left out."""
     found: dict[str, tuple[str, str]] = {}
     for name, value in parse_qsl(query):
@@ -174,6 +177,11 @@ class Reply:
     body: bytes
 
 
+@functools.lru_cache(500)
+def _can_be_sent(name: str, text: str) -> bool:
+    return bool(_HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(text))
+
+
 def make_reply(value: Any, method: str) -> Reply:
     """Raises Refusal for a response that the real server would not send, and for any other value."""
     if not isinstance(value, func.HttpResponse):
@@ -184,7 +192,7 @@ def make_reply(value: Any, method: str) -> Reply:
     if fields["cookies"]:
         raise Refusal("this host sends no cookies")
     for name, text in headers:
-        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(text):
+        if not _can_be_sent(name, text):
             raise Refusal(f"the header {name!r} has a character that is not allowed: {text!r}")
     # The real host reads a status that is no number as 200.
     status = int(value.status_code) if re.fullmatch(r"[+-]?[0-9]+", str(value.status_code)) else 200

@@ -23,7 +23,7 @@ from .console import Console
 from .functions import Function
 from .invoke import PROGRAMMATIC, Invoker, Outcome
 from .queues import WEEK, Message
-from .routes import routed_path
+from .routes import router
 from .storage_rest import ACCOUNT, StorageRest
 from .timers import Timer
 from .values import Reply, query_parameters, queue_message
@@ -46,7 +46,8 @@ class Front:
         access: Access,
         limits: Limits,
     ) -> None:
-        self._routed = [(each, each.route) for each in functions if each.route is not None and not each.disabled]
+        routed = [(each, each.route) for each in functions if each.route is not None and not each.disabled]
+        self._resolve = router(routed)
         self._invoker = invoker
         self._own = own
         self._headers = headers
@@ -113,15 +114,6 @@ class Front:
             return self._response(outcome.reply)
         # Without a reply or an error, $return went to a queue.
         return self._response(Reply(204 if outcome.error is None else 500, [], b""))
-
-    def _resolve(self, method: str, raw_path: str) -> tuple[Function, dict[str, str]] | None:
-        path = routed_path(raw_path)
-        for function, route in self._routed:
-            if route.takes(method):
-                found = route.match(path)
-                if found is not None:
-                    return function, found
-        return None
 
     async def _http_request(self, request: web.BaseRequest, query: str, parameters: Mapping[str, str]) -> HttpRequest:
         headers: dict[str, str] = {}

@@ -64,6 +64,12 @@ ArticleDocument = dict[str, Any]
 """Article as it is stored."""
 
 
+_STORED_MS = (
+    "When this version was stored, in Unix milliseconds; later than any version that the article listed then. Of "
+    "versions with equal `source_priority` and `scraped_at`, the one that was stored last is the canonical reading."
+)
+
+
 class SourceAttribution(Value):
     """The article as one source has it."""
 
@@ -71,6 +77,7 @@ class SourceAttribution(Value):
     url: WebUrl = Field(description="The link of the entry.")
     crawl_timestamp: Time = Field(description="When the article was first seen at this source.")
     original_headline: Text = Field(description="The source's headline when the article was first seen there.")
+    headline: Text | None = optional("The source's present headline; null if it is `original_headline`.")
     source_name: Text | None = optional("The publisher, if the source names another one than itself.")
     publisher_url: WebUrl | None = optional(
         "The address that the source gives for that publisher; null if it tells nothing beside `url`."
@@ -78,6 +85,7 @@ class SourceAttribution(Value):
     source_priority: Count | None = optional("The source's priority.")
     published_at: Time | None = optional("The publication time that the source gives.")
     scraped_at: Time | None = optional("When the source's present version was first seen.")
+    stored_ms: Count | None = internal(_STORED_MS)
     revision: Text | None = optional("Hash of headline, text and tags of that version.")
     language: Language | None = optional("The language of that version.")
     added_by_run: IdPart | None = optional("The run that added the source to the article.")
@@ -107,7 +115,8 @@ class CanonicalReading(Value):
     """The reading of the source with the lowest priority number: views show it, and the analysis reads it."""
 
     source: SourceKey = Field(
-        description="The source with the lowest `source_priority`, of equal ones the one with the latest `scraped_at`."
+        description="The source with the lowest `source_priority`, of equal ones the one with the latest `scraped_at`, "
+        "and of these the one that was stored last."
     )
     source_priority: Count = Field(default=LOWEST_PRIORITY, description="Its priority.")
     observation_id: IdPart = Field(description="The observation with the text.")
@@ -116,6 +125,7 @@ class CanonicalReading(Value):
     url: WebUrl = Field(description="The link of the entry.")
     published_at: Time = Field(description="The publication time that the source gives.")
     scraped_at: Time = Field(description="When this version was first seen.")
+    stored_ms: Count | None = internal(_STORED_MS)
     revision: Text = Field(description="Hash of headline, text and tags.")
     publisher: Text | None = optional("The publisher that the source names; null if it is the source itself.")
     publisher_url: WebUrl | None = optional(
@@ -326,6 +336,9 @@ class Observation(StoredDocument):
     article_id: Text = Field(description="The source's own id for the entry.")
     url: WebUrl = Field(description="The link of the entry.")
     headline: Text = Field(description="The headline that the source published, as plain text.")
+    original_headline: Text | None = optional(
+        "The headline that the source had first on that day; null if it is `headline`."
+    )
     text: str | None = optional("The text that the source published, as plain text.")
     language: Language | None = optional("Its language, `und` if it is unknown.")
     publisher: Text | None = optional("The publisher that the source names.")
@@ -340,6 +353,7 @@ class Observation(StoredDocument):
     )
     tags: tuple[Text, ...] = Field(default=(), description="The tags of the source.")
     tickers: tuple[Text, ...] = Field(default=(), description="The tickers that the source gives.")
+    stored_ms: Count | None = internal(_STORED_MS)
     revision: Text = internal("Hash of headline, text and tags.", default=...)
     raw_value: str | None = optional("The date as the source wrote it, if it could not be used.")
     parse_warnings: tuple[Text, ...] = Field(default=(), description="Repairs of this entry, by kind.")

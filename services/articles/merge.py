@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, JoinRule, ObservationDocument
 from models.raw_item import LONGEST_DATE
-from models.values import unix_seconds
+from models.values import unix_milliseconds, unix_seconds
 from services.articles.identity import Candidate, Source, SourceAttempt
 from services.articles.matching import Match
 from services.articles.sources import Attributions, attribution_of, chosen_reading, is_listed, observation_id, reading
@@ -29,7 +29,7 @@ OF_FIRST_OBSERVATION = frozenset(
     ("created_at", "ttl_timestamp", "added_by_attempt", "created_article", "joined_by", "article_timestamp")
 )
 """What the first observation of a source keeps when a later one of the same day takes its place."""
-_OF_FIRST_CRAWL = ("crawl_timestamp", "published_at", "added_by_run", "joined_by")
+_OF_FIRST_CRAWL = ("published_at", "added_by_run", "joined_by")
 MAX_TAGS = 100
 _ANALYSED_OF_READING = ("headline", "revision", "publisher", "publisher_url")
 
@@ -86,13 +86,13 @@ def merge(
             continue
         if own is None:
             is_new_to_source = True
-            observed = entry_observation(match.source_id, candidate, attempt, None, observed)
+            observed = entry_observation(match.source_id, candidate, attempt, None, observed, article)
             observed["added_by_attempt"] = attempt.key
             observed["created_article"] = article is None
             observed["joined_by"] = join_rule(match, article, source.key)
             own = attribution_of([observed])
         elif change == "edit":
-            observed = entry_observation(match.source_id, candidate, attempt, own, observed)
+            observed = entry_observation(match.source_id, candidate, attempt, own, observed, article)
             own = edited_attribution(observed, own)
         elif change == "priority":
             own = {**own, "source_priority": source.priority}
@@ -179,11 +179,13 @@ def entry_observation(
     attempt: SourceAttempt,
     own: AttributionDocument | None,
     earlier: ObservationDocument | None,
+    article: ArticleDocument | None,
 ) -> ObservationDocument:
     """The observation of the candidate, under the day of the attempt, with the publication time that the source gave
     first: that of `own`, its attribution before.
 
-    `earlier` may be an earlier revision of the same day, stored under this id.
+    `earlier` may be an earlier revision of the same day, stored under this id. `article` is what is stored of the
+    article.
     """
     item, source = candidate.entry.item, attempt.source
     document: ObservationDocument = {
@@ -199,6 +201,7 @@ def entry_observation(
         "published_at": own["published_at"] if own is not None else candidate.published_at,
         "tags": list(item.tags),
         "tickers": list(item.tickers),
+        "stored_ms": _stored_ms(article, attempt),
         "revision": candidate.revision,
         "parse_warnings": [*item.repairs, *([f"date_{candidate.flag}"] if candidate.flag is not None else [])],
     }
@@ -216,15 +219,28 @@ def entry_observation(
             document["raw_value"] = raw_value
     if earlier is None or earlier["id"] != document["id"]:
         return document
+    return in_place_of(earlier, document)
+
+
+def in_place_of(earlier: ObservationDocument, later: ObservationDocument) -> ObservationDocument:
+    """The later observation of a source and day, as it takes the place of the earlier one."""
     kept = {name: value for name, value in earlier.items() if name in OF_FIRST_OBSERVATION}
-    return {**document, **kept}
+    headline = earlier.get("original_headline", earlier["headline"])
+    return {**later, **kept, **({"original_headline": headline} if headline != later["headline"] else {})}
+
+
+def _stored_ms(article: ArticleDocument | None, attempt: SourceAttempt) -> int:
+    """Later than the time of every version that the article has, whichever clock its writer had."""
+    known = () if article is None else (article["canonical"], *article["source_attribution"].values())
+    return max([unix_milliseconds(attempt.at), *(each.get("stored_ms", 0) + 1 for each in known)])
 
 
 def edited_attribution(observation: ObservationDocument, own: AttributionDocument) -> AttributionDocument:
-    """The attribution of a source after an edit. The first crawl time, the publication time, the run that added the
-    source and the rule are kept from `own`, the one before."""
+    """The attribution of a source after an edit. The first crawl time and headline, the publication time, the run that
+    added the source and the rule are kept from `own`, the one before."""
+    first = {"created_at": own["crawl_timestamp"], "headline": own["original_headline"]}
     kept = {name: value for name, value in own.items() if name in _OF_FIRST_CRAWL and value}
-    return {**attribution_of([observation]), **kept}
+    return {**attribution_of([first, observation]), **kept}
 
 
 def new_article(source_id: str, own: AttributionDocument, attempt: SourceAttempt) -> ArticleDocument:
@@ -357,7 +373,7 @@ def tombstone(article: Article, now: datetime) -> Article:
     """The article with its ids and URLs, and without headlines, tags and text. The grouping must see it if the article
     is in a story."""
     attributions = {
-        source: each.model_copy(update={"original_headline": REDACTED})
+        source: each.model_copy(update={"original_headline": REDACTED, "headline": None})
         for source, each in article.source_attribution.items()
     }
     return article.changed(

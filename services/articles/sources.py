@@ -27,7 +27,7 @@ from services.ports import Document, Listed, Query, Store, Where, listed_documen
 from services.store.containers import ARTICLES
 
 Attributions = Mapping[str, AttributionDocument]
-Rank = tuple[int, str, str]
+Rank = tuple[int, str, int, str]
 
 IS_OBSERVATION = (Where("entity_type", "eq", "Observation"), Where("deleted_at", "missing"))
 MAX_SHOWN = 500
@@ -46,7 +46,7 @@ def observation_ids(source: str) -> tuple[str, str]:
 
 def chosen_source(attributions: Attributions) -> str:
     """The source of the canonical reading: the lowest priority number, then the revision that was first seen last,
-    then the highest observation id."""
+    then the one that was stored last."""
     return max(attributions, key=lambda key: _rank(key, attributions[key]))
 
 
@@ -70,7 +70,7 @@ def reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
         "source_priority": attribution["source_priority"],
         "observation_id": observation_id(key, attribution["scraped_at"]),
         "article_id": attribution["article_id"],
-        "headline": attribution["original_headline"],
+        "headline": present_headline(attribution),
         "url": attribution["url"],
         "published_at": attribution["published_at"],
         "scraped_at": attribution["scraped_at"],
@@ -80,19 +80,25 @@ def reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
         found["publisher"] = attribution["source_name"]
     if "publisher_url" in attribution:
         found["publisher_url"] = attribution["publisher_url"]
-    if "language" in attribution:
-        found["language"] = attribution["language"]
+    for name in ("language", "stored_ms"):
+        if name in attribution:
+            found[name] = attribution[name]
     return found
+
+
+def present_headline(attribution: AttributionDocument) -> str:
+    return str(attribution.get("headline", attribution["original_headline"]))
 
 
 def attribution_of(observations: Sequence[ObservationDocument]) -> AttributionDocument:
     """The attribution of a source: `observations` are all of its observations of the article, by day."""
     first, last = observations[0], observations[-1]
+    original = first.get("original_headline", first["headline"])
     attribution: AttributionDocument = {
         "article_id": last["article_id"],
         "url": last["url"],
         "crawl_timestamp": first["created_at"],
-        "original_headline": last["headline"],
+        "original_headline": original,
         "source_priority": last["source_priority"],
         "published_at": last["published_at"],
         "scraped_at": last["scraped_at"],
@@ -102,8 +108,11 @@ def attribution_of(observations: Sequence[ObservationDocument]) -> AttributionDo
         attribution["source_name"] = last["publisher"]
     if "publisher_url" in last:
         attribution["publisher_url"] = last["publisher_url"]
-    if "language" in last:
-        attribution["language"] = last["language"]
+    if last["headline"] != original:
+        attribution["headline"] = last["headline"]
+    for name in ("language", "stored_ms"):
+        if name in last:
+            attribution[name] = last[name]
     if "added_by_attempt" in first:
         attribution["added_by_run"] = first["added_by_attempt"].rsplit(":", 2)[0]
     if "joined_by" in first:
@@ -122,11 +131,11 @@ def further_attributions(
 
 def _rank(key: str, attribution: AttributionDocument) -> Rank:
     scraped_at = attribution["scraped_at"]
-    return -attribution["source_priority"], scraped_at, observation_id(key, scraped_at)
+    return -attribution["source_priority"], scraped_at, attribution.get("stored_ms", 0), observation_id(key, scraped_at)
 
 
 def _rank_of_reading(found: ReadingDocument) -> Rank:
-    return -found["source_priority"], found["scraped_at"], found["observation_id"]
+    return -found["source_priority"], found["scraped_at"], found.get("stored_ms", 0), found["observation_id"]
 
 
 async def observations_of(

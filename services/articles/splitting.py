@@ -18,7 +18,7 @@ from models.locator import locator_key
 from models.values import format_time, parse_time
 from services.articles.identity import Source, SourceAttempt, dedup_key, locator_identities
 from services.articles.matching import split_links
-from services.articles.merge import OF_FIRST_OBSERVATION, new_article, observation_tombstone, tombstone, union
+from services.articles.merge import in_place_of, new_article, observation_tombstone, tombstone, union
 from services.articles.sources import attribution_of, chosen_source, observations_of, reading
 from services.parse.urls import link_of
 from services.ports import Clock, Create, Document, Operation, Replace, Store, Upsert
@@ -115,9 +115,7 @@ def _with_those(there: Observations, coming: Observations, to: str) -> list[Obse
     found = {each["id"]: each for each in there}
     for each in coming:
         known = found.get(each["id"], each)
-        latest = known if known["scraped_at"] > each["scraped_at"] else each
-        kept = {name: value for name, value in each.items() if name in OF_FIRST_OBSERVATION}
-        found[each["id"]] = {**latest, **kept}
+        found[each["id"]] = in_place_of(each, known if known["scraped_at"] > each["scraped_at"] else each)
     return [found[name] for name in sorted(found)]
 
 

@@ -205,8 +205,8 @@ def judge_entry(entry: SentimentCacheEntry, figures: Mapping[str, Any]) -> list[
 
 
 def _unlike(attribution: Mapping[str, Any], observed: Document) -> list[str]:
-    fields = {"revision": "revision", "url": "url", "original_headline": "headline", "article_id": "article_id"}
-    return [name for name, other in fields.items() if attribution.get(name) != observed.get(other)]
+    known = {"headline": attribution.get("original_headline"), **attribution}
+    return [name for name in ("revision", "url", "headline", "article_id") if known.get(name) != observed.get(name)]
 
 
 def _versions(documents: Iterable[Document]) -> tuple[str | None, ...]:

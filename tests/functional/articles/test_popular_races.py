@@ -88,7 +88,7 @@ async def test_whatever_order_sources_and_priorities_come_in_the_best_reading_is
         key: {
             "source_priority": each.source_priority,
             "scraped_at": format_time(each.scraped_at) if each.scraped_at else "",
-            "crawl_timestamp": format_time(each.crawl_timestamp),
+            "stored_ms": each.stored_ms,
         }
         for key, each in article.source_attribution.items()
     }

@@ -7,7 +7,7 @@ import pytest
 
 from models.article import LISTED_SOURCES, Article, JoinRule, Observation, ObservationDocument
 from models.raw_item import LONGEST_DATE
-from models.values import format_time
+from models.values import format_time, unix_milliseconds
 from services.articles.identity import Candidate
 from services.articles.merge import JOINED_BY_FIELDS, MAX_TAGS, analysed_alike, change_of, join_rule, merge
 from services.articles.sources import attribution_of
@@ -16,6 +16,7 @@ from tests.unit.articles.builders import NOW, article_after, attempt, candidate,
 A, B = source("a", 5), source("b", 5)
 LATER = NOW + timedelta(minutes=1)
 TIME, LATER_TIME = format_time(NOW), format_time(LATER)
+MS = unix_milliseconds(NOW)
 
 
 def by_a(minutes: int = 0, priority: int = 5, **fields: Any) -> Any:
@@ -67,6 +68,7 @@ def test_a_new_entry_creates_an_article_that_its_model_reads() -> None:
                 "source_priority": 5,
                 "published_at": "2026-02-21T19:00:00Z",
                 "scraped_at": TIME,
+                "stored_ms": MS,
                 "revision": each.revision,
                 "added_by_run": "run-1",
                 "joined_by": "first",
@@ -81,6 +83,7 @@ def test_a_new_entry_creates_an_article_that_its_model_reads() -> None:
             "url": "https://news.example/1",
             "published_at": "2026-02-21T19:00:00Z",
             "scraped_at": TIME,
+            "stored_ms": MS,
             "revision": each.revision,
             "publisher": "Reuters",
         },
@@ -121,6 +124,7 @@ def test_a_new_entry_is_observed_by_the_attempt_that_created_its_article() -> No
         "published_at": "2026-02-21T19:00:00Z",
         "tags": ["t"],
         "tickers": ["T"],
+        "stored_ms": MS,
         "revision": each.revision,
         "parse_warnings": [],
         "added_by_attempt": "run-1:a:2",
@@ -236,7 +240,8 @@ def test_an_edit_changes_the_article_and_keeps_when_and_by_which_run_its_source_
     edited = merged(first, by_a(1, run_id="run-2"), in_a(headline="Number 1 is back", published=NOW))
     own = edited.article["source_attribution"]["a"]
     assert (own["crawl_timestamp"], own["scraped_at"], own["added_by_run"]) == (TIME, LATER_TIME, "run-1")
-    assert (own["original_headline"], own["published_at"]) == ("Number 1 is back", "2026-02-21T19:00:00Z")
+    assert (own["original_headline"], own["headline"]) == ("Number 1 is in the news", "Number 1 is back")
+    assert own["published_at"] == "2026-02-21T19:00:00Z"
     assert edited.article["canonical"]["headline"] == "Number 1 is back"
     assert edited.article["headline"] == "Number 1 is in the news"
     assert edited.article["timestamp"] == "2026-02-21T19:00:00Z"
@@ -258,6 +263,30 @@ def test_an_edit_keeps_what_the_observation_of_the_day_recorded() -> None:
     assert again["created_article"] is False
     old = {name: value for name, value in before.items() if name not in ("added_by_attempt", "created_article")}
     assert not {"added_by_attempt", "created_article"} & observed(merge(created.article, old, [edit], by_a(1))).keys()
+
+
+def test_the_first_headline_of_a_source_stays_known_through_edits_of_that_day() -> None:
+    one = merged(None, by_a(), in_a())
+    for minute, headline in enumerate(("Number 1 is back", "Number 1 has left", "Number 1 is in the news"), 1):
+        again = match(in_a(headline=headline, summary_html=headline), in_a().source_id())
+        one = merge(one.article, one.observation, [again], by_a(minute))
+        own = one.article["source_attribution"]["a"]
+        assert attribution_of([observed(one)]) == own
+        assert own["original_headline"] == "Number 1 is in the news"
+        assert one.article["canonical"]["headline"] == headline
+    assert "headline" not in own
+
+
+def test_of_equal_sources_in_one_second_the_one_stored_last_is_canonical_whatever_their_clocks_and_names() -> None:
+    early = NOW + timedelta(milliseconds=900)
+    article = article_after(attempt(B, early), in_b())
+    article = article_after(by_a(), in_a(), article=article)
+    assert article["canonical"]["source"] == "a"
+    third = candidate(of=source("0", 5))
+    article = article_after(attempt(source("0", 5), NOW), third, article=article)
+    assert article["canonical"]["source"] == "0"
+    edited = merged(article, attempt(B, early), in_b(summary_html="Edited"))
+    assert (edited.article["canonical"]["source"], edited.article["text_for_analysis"]) == ("b", "Edited")
 
 
 def test_an_entry_that_is_as_it_was_changes_nothing() -> None:

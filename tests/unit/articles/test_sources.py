@@ -18,24 +18,24 @@ from services.articles.sources import (
 from tests.unit.articles.builders import article_after, attempt, candidate, source
 
 
-def attributions(**stored: tuple[int, str]) -> dict[str, AttributionDocument]:
+def attributions(**stored: tuple[int, str, int]) -> dict[str, AttributionDocument]:
     return {
-        key: {"source_priority": priority, "scraped_at": scraped, "crawl_timestamp": "2026-02-20T00:00:00Z"}
-        for key, (priority, scraped) in stored.items()
+        key: {"source_priority": priority, "scraped_at": f"2026-02-{scraped}Z", "stored_ms": stored_ms}
+        for key, (priority, scraped, stored_ms) in stored.items()
     }
 
 
 @pytest.mark.parametrize(
     ("stored", "chosen"),
     [
-        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (2, "2026-02-21T00:00:00Z")}, "a"),
-        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:01Z")}, "b"),
-        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:00Z")}, "b"),
-        ({"b": (1, "2026-02-20T00:00:00Z"), "a": (1, "2026-02-20T00:00:00Z")}, "b"),
+        ({"a": (1, "20T00:00:00", 1), "b": (2, "21T00:00:00", 2)}, "a"),
+        ({"a": (1, "20T00:00:00", 2), "b": (1, "20T00:00:01", 1)}, "b"),
+        ({"a": (1, "20T00:00:00", 2), "b": (1, "20T00:00:00", 1)}, "a"),
+        ({"b": (1, "20T00:00:00", 9), "a": (1, "20T00:00:00", 10)}, "a"),
     ],
 )
-def test_the_canonical_source_has_the_lowest_priority_then_the_latest_revision_then_the_highest_id(
-    stored: dict[str, tuple[int, str]], chosen: str
+def test_the_canonical_source_has_the_lowest_priority_then_the_latest_revision_then_was_stored_last(
+    stored: dict[str, tuple[int, str, int]], chosen: str
 ) -> None:
     assert chosen_source(attributions(**stored)) == chosen
 
@@ -85,7 +85,10 @@ def test_an_attribution_is_made_from_the_first_and_the_last_observation() -> Non
     }
     last = attribution_of([first, observed(day=22), observed(day=23, source_priority=7, headline="Another")])
     assert (last["crawl_timestamp"], last["scraped_at"]) == ("2026-02-21T20:00:00Z", "2026-02-23T20:00:00Z")
-    assert (last["source_priority"], last["original_headline"], last["revision"]) == (7, "Another", "r23")
+    assert (last["source_priority"], last["headline"], last["revision"]) == (7, "Another", "r23")
+    assert (last["original_headline"], reading("c", last)["headline"]) == ("A headline", "Another")
+    edited = attribution_of([observed(original_headline="The first"), observed(day=22)])
+    assert (edited["original_headline"], edited["headline"]) == ("The first", "A headline")
     assert (last["added_by_run"], "source_name" in last) == ("run:1", False)
     assert "added_by_run" not in attribution_of([observed()])
 
@@ -111,7 +114,8 @@ def test_further_sources_are_those_that_the_article_does_not_list() -> None:
         ({"source": "z", "source_priority": 6}, "a"),
         ({"source": "z", "scraped_at": "2026-02-21T19:59:59Z"}, "a"),
         ({"source": "z", "scraped_at": "2026-02-21T20:00:01Z"}, "z"),
-        ({"source": "z", "observation_id": "obs:z:20260221"}, "z"),
+        ({"source": "z", "stored_ms": 9_000_000_000_000}, "z"),
+        ({"source": "z", "stored_ms": 1}, "a"),
     ],
 )
 def test_the_present_reading_stays_while_no_known_source_has_a_better_one(

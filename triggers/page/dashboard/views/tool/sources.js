@@ -30,7 +30,7 @@ function Source({ tool, article, source }) {
   const feed = useLive(own.source_name ? null : `feed ${source}`, () => operations.feed(source), 0);
   const name = own.source_name ?? feed.data?.source_name ?? source;
   const at = own.published_at ?? own.crawl_timestamp;
-  const takeOut = () => splitArticle(tool, article.source_id, source, { source: name, headline: own.original_headline ?? article.headline });
+  const takeOut = () => splitArticle(tool, article.source_id, source, { source: name, headline: own.headline ?? own.original_headline ?? article.headline });
   return html`
     <li>
       <div class="grow">

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from models.correction import CorrectionVerdict, VersionedJudgement
 from models.stored import ScoredDocument, WordsJudgement
-from models.tool import Reference, ReferenceRole
+from models.tool import ADDED_BY_WORKFLOW, ANALYZE, Reference, ReferenceRole
 from models.values import (
     Count,
     Flag,
@@ -97,6 +97,7 @@ class SentimentScore(ScoredDocument):
         "Of a corrected mention: `sentiment`, `score`, `polarity` and `unscored_reason` that the analyzer gave; "
         "otherwise null."
     )
+    added_by_workflow: IdPart = Field(default=ANALYZE, description=ADDED_BY_WORKFLOW)
     removed_at: Time | None = internal("Null; a removed mention is never served.")
 
     @property
@@ -128,6 +129,7 @@ class SentimentScore(ScoredDocument):
             published_at=self.published_at,
             role=self.role,
             event_id=self.event_id,
+            added_by_workflow=self.added_by_workflow,
             created_at=self.created_at,
         )
 

@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 from models.comparison import Comparison
 from models.states import ATTEMPT, RUN, AttemptStatus, Machine, RunStatus
 from models.stored import StoredDocument
+from models.tool import ANALYZE
 from models.values import (
     Count,
     IdPart,
@@ -38,7 +39,7 @@ def attempt_id(task: str, subject: str, number: int, started_at: datetime) -> st
 INGEST_FEEDS = "ingest_feeds"
 """The workflow of ingestion."""
 
-STAGE_WORKFLOWS = ("analyze_articles", "group_headlines", "generate_ideas")
+STAGE_WORKFLOWS = (ANALYZE, "group_headlines", "generate_ideas")
 """The stages that follow every new article: an invocation is a run."""
 
 BACKFILL = "backfill_tools"

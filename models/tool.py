@@ -196,6 +196,9 @@ _DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "m
 """The fields that detection depends on."""
 
 
+NameSource = Literal["USER_INPUT", "INGESTION", "CONFIG", "OTHER"]
+
+
 class ToolName(StoredDocument):
     """The specification's NameMapping: the tool that owns a name. Creating the document claims the name."""
 
@@ -203,10 +206,15 @@ class ToolName(StoredDocument):
     ID: ClassVar[str] = "NAME"
 
     entity_type: Literal["NameMapping"] = "NameMapping"
-    name_raw: Text
-    name_kind: Literal["PRIMARY", "ALIAS"]
-    tool_id: ToolId
-    source: Literal["USER_INPUT", "INGESTION", "CONFIG", "OTHER"] = "USER_INPUT"
+    name_raw: Text = Field(description="The name as the tool lists it.")
+    name_kind: Literal["PRIMARY", "ALIAS"] = Field(description="`PRIMARY`, or `ALIAS` for any other name.")
+    tool_id: ToolId = Field(description="The tool.")
+    source: NameSource = Field(
+        default="USER_INPUT",
+        description="Who gave the tool the name: `USER_INPUT`, a person who added or changed one tool; `CONFIG`, a "
+        "list (`POST tools/apply`); `INGESTION`, an article; or `OTHER`. Names that a merge moves keep it. Ingestion "
+        "adds no names now.",
+    )
 
     @property
     def partition(self) -> str:
@@ -292,8 +300,14 @@ def merge_id(merged_tool_id: str) -> str:
     return PREFIX + merged_tool_id
 
 
-ADDED_BY = "analyze_articles"
-"""The workflow that finds articles about tools."""
+ANALYZE = "analyze_articles"
+"""The workflow of the analysis."""
+
+
+ADDED_BY_WORKFLOW = (
+    "The workflow that found the mention, or found it again after it was removed: `analyze_articles`, for a tool that "
+    "was new or changed `backfill_tools`, for a merged one `merge_tool`, or another workflow of `GET runs`."
+)
 
 
 class Reference(Value):
@@ -306,6 +320,7 @@ class Reference(Value):
     published_at: Time = Field(description="When the article was published or first seen, whichever is earlier.")
     role: ReferenceRole
     event_id: IdPart | None = optional("The story of the article; null if it had none.")
+    added_by_workflow: IdPart = Field(default=ANALYZE, description=ADDED_BY_WORKFLOW)
     created_at: Time = Field(description="When the mention was first stored.")
 
     def role_for(self, tool: Tool) -> ReferenceRole:

@@ -17,7 +17,7 @@ from models.resources.feeds import FeedResource
 from models.resources.figures import AggregateResource
 from models.resources.runs import AttemptResource, RunResource
 from models.resources.stories import SignalResource, StoryMemberResource, StoryResource
-from models.resources.tools import MergeResource, ReferenceResource, ToolResource
+from models.resources.tools import MergeResource, NameResource, ReferenceResource, ToolResource
 from models.stored import StoredDocument
 from tests import documents
 
@@ -51,6 +51,7 @@ EACH: dict[str, tuple[StoredDocument, Callable[[View], Resource]]] = {
     "Story": _of(documents.story(), StoryResource.of, NOW),
     "Signal": _of(documents.signal(), SignalResource.of, "Apple", documents.HEADLINE),
     "ToolMerge": _of(documents.tool_merge(), MergeResource.of),
+    "NameMapping": _of(documents.tool_name(), NameResource.of),
     "GroupingCorrection": _of(documents.grouping_correction(), GroupingCorrectionResource.of),
     "QuarantineItem": _of(documents.quarantined(), QuarantineResource.of),
     "DataProduct": _of(documents.document(), DocumentResource.of),

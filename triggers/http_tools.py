@@ -10,6 +10,7 @@ from models.resources.runs import RunStarted
 from models.resources.tools import (
     MergeResource,
     MergeStarted,
+    NameResource,
     NewTool,
     Reanalysis,
     ReferenceResource,
@@ -27,11 +28,7 @@ from services.container import Container
 from services.figures.reader import is_reanalysis_offered
 from services.mentions.listing import tool_articles
 from services.mentions.references import Asked
-from services.tools.catalog import (
-    apply_yaml,
-    new_tool,
-    tool_change,
-)
+from services.tools.catalog import new_tool, tool_change
 from services.work.listing import asked_span
 from triggers.bindings import Routes
 from triggers.contract import File, ListOf, accepted_as_run, created, ok
@@ -161,6 +158,16 @@ async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpRe
     return resources_response(page, lambda merge: MergeResource.of(merge, view))
 
 
+@tools_http.get("tools/{tool}/names", returns=ListOf("ToolNames", NameResource, is_paged=False))
+async def list_names(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the names of a tool.
+
+    The primary name first, then the aliases, each with who gave the tool the name.
+    """
+    page, view = await services.tools.names(req.route_params["tool"]), VIEW.of(req)
+    return resources_response(page, lambda name: NameResource.of(name, view))
+
+
 @tools_http.post(
     "tools/{tool}/reanalyze",
     body=Reanalysis,
@@ -226,8 +233,7 @@ async def apply_tools(services: Container, req: func.HttpRequest) -> func.HttpRe
 
     What the list does not name stays as it is, as does what a refused entry names. `runs` do what follows.
     """
-    report = await apply_yaml(services.tools, req.get_body())
-    runs = [await services.workflows.changes.backfill(report.searched_for)] if report.searched_for else []
+    report, runs = await services.workflows.changes.apply_tools(req.get_body())
     for run in runs:
         await services.start(run)
     named = {

@@ -12,7 +12,17 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from models.request import Author, FeedId, Name, Names, Reason, Request, each_once
 from models.resources.base import Resource, Shape, Stored, View, added, links, path
 from models.resources.runs import RunStarted
-from models.tool import ADDED_BY, MAX_NAMES, NameRule, Reference, ReferenceRole, Reviews, Tool, ToolMerge, reference_id
+from models.tool import (
+    MAX_NAMES,
+    NameRule,
+    Reference,
+    ReferenceRole,
+    Reviews,
+    Tool,
+    ToolMerge,
+    ToolName,
+    reference_id,
+)
 from models.values import Count, Flag, Share, Time
 
 
@@ -60,7 +70,7 @@ class ToolResource(Stored):
     )
     links: dict[str, str] = Field(
         description="Paths: the tool itself, its sentiment, evidence, history, mentions, articles, references, "
-        "stories, signals, corrections, merges."
+        "stories, signals, corrections, merges, names."
     )
     reanalysis_offered: bool = added(
         "In `GET tools/{tool}`: whether another analyzer or version than the present one judged some of its mentions "
@@ -86,7 +96,10 @@ class ToolResource(Stored):
         )
 
 
-_PARTS = ("sentiment", "history", "mentions", "articles", "references", "stories", "signals", "corrections", "merges")
+_PARTS = (
+    *("sentiment", "history", "mentions", "articles", "references", "stories", "signals", "corrections", "merges"),
+    "names",
+)
 
 
 class ReferenceResource(Resource):
@@ -97,7 +110,6 @@ class ReferenceResource(Resource):
     reference_id: str = Field(description="A UUID, always the same for the same tool and article.")
     article_url: str | None = Field(description="Where the article is served; null once it has expired.")
     role: ReferenceRole = Field(description="As of a mention. `DISCOVERY` is the article that is the tool's first now.")
-    added_by_workflow: str = Field(description="`analyze_articles`.")
     links: dict[str, str] = Field(description="Paths: the article while it is served, its tool, its story.")
 
     @classmethod
@@ -109,7 +121,6 @@ class ReferenceResource(Resource):
             reference_id=reference_id(tool.tool_id, reference.source_id),
             article_url=article,
             role=reference.role_for(tool),
-            added_by_workflow=ADDED_BY,
             links=links(
                 article=article,
                 tool=path("tools", tool.tool_id),
@@ -136,6 +147,20 @@ class MergeResource(Stored):
                 run=path("runs", merge.made_by_run),
             ),
         )
+
+
+class NameResource(Stored):
+    """A name of a tool: the specification's NameMapping."""
+
+    DOCUMENTS = (ToolName,)
+
+    name_normalized: str = Field(description="The same for names that differ in case or spacing only.")
+    links: dict[str, str] = Field(description="Paths: the tool.")
+
+    @classmethod
+    def of(cls, name: ToolName, view: View = "default") -> Self:
+        tool = path("tools", name.tool_id)
+        return cls.made(name, view, name_normalized=name.name_normalized, links=links(tool=tool))
 
 
 class NameInArticle(Shape):

@@ -232,7 +232,8 @@ def in_place_of(earlier: ObservationDocument, later: ObservationDocument) -> Obs
 def _stored_ms(article: ArticleDocument | None, attempt: SourceAttempt) -> int:
     """Later than the time of every version that the article has, whichever clock its writer had."""
     known = () if article is None else (article["canonical"], *article["source_attribution"].values())
-    return max([unix_milliseconds(attempt.at), *(each.get("stored_ms", 0) + 1 for each in known)])
+    latest: int = max((each.get("stored_ms", 0) for each in known), default=0)
+    return max(unix_milliseconds(attempt.at), latest + 1)
 
 
 def edited_attribution(observation: ObservationDocument, own: AttributionDocument) -> AttributionDocument:

@@ -57,7 +57,7 @@ class WorkflowPart(Part):
 
     @cached_property
     def driver(self) -> Workflows:
-        pages = {name: partial(page, self._services) for name, page in PAGES.items()}
+        pages = {name: partial(page, self._services.of_workflow(name)) for name, page in PAGES.items()}
         return Workflows(self.of.runs, pages, self.of.clock)
 
     @cached_property

@@ -19,6 +19,7 @@ from typing import Any, Self
 from models.article import Article
 from models.story import SignalsDue, day_of, due_id
 from models.timeline import DirtyHour
+from models.tool import ANALYZE
 from models.values import hour_key, parse_time
 from services.ports import Document, Operation, Query, Store, Upsert, Where, query_all
 from services.store.change import Decided, Key, change_many
@@ -56,7 +57,7 @@ ANALYSIS_STAGE = Stage(
         given_up={"status": "error"},
     ),
     failed=_FAILED,
-    workflow="analyze_articles",
+    workflow=ANALYZE,
 )
 """An article that was given up is an error that people see (`GET articles?status=error`) and can redrive. It keeps the
 scores and mentions that it has."""

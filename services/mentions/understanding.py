@@ -18,7 +18,7 @@ from models.article import Article, Observation, ScoredText
 from models.correction import Correction
 from models.mention import SentimentScore
 from models.stored import WordsJudgement
-from models.tool import ReferenceRole, Tool
+from models.tool import ANALYZE, ReferenceRole, Tool
 from models.values import format_time
 from services.articles.reading import article_words
 from services.articles.sources import observation_id
@@ -243,15 +243,15 @@ def with_first_articles(
 
 
 def wanted_mentions(
-    analysis: ArticleAnalysis, tools: Mapping[str, Tool], analyzer: Version, now: datetime
+    analysis: ArticleAnalysis, tools: Mapping[str, Tool], analyzer: Version, now: datetime, workflow: str = ANALYZE
 ) -> dict[str, SentimentScore]:
-    """The article's mentions as they should be, by tool."""
+    """The article's mentions as they should be, by tool. The workflow adds those that are new."""
     wanted: dict[str, SentimentScore] = {}
     for tool_id in sorted(analysis.tool_ids):
         tool, stored = tools.get(tool_id), analysis.stored.get(tool_id)
         correction = analysis.corrections.get(tool_id)
         if tool is not None and tool_id in analysis.detected and not removes(correction):
-            wanted[tool_id] = mention(analysis, tool, analyzer, now)
+            wanted[tool_id] = mention(analysis, tool, analyzer, now, workflow)
         elif stored is not None:
             # A deprecated tool is not detected any more, and keeps the mentions that it has.
             keeps = tool is not None and tool.status == "DEPRECATED" and not analysis.is_deleted
@@ -259,10 +259,13 @@ def wanted_mentions(
     return wanted
 
 
-def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datetime) -> SentimentScore:
+def mention(
+    analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datetime, workflow: str = ANALYZE
+) -> SentimentScore:
     """The mention of a tool that the article names. The publication time of a stored mention never changes."""
     article, detected = analysis.article, analysis.detected[tool.tool_id]
     reading, stored = article.canonical, analysis.stored.get(tool.tool_id)
+    present = stored if stored is not None and stored.counts else None
     judged = analysis.judged_of(tool.tool_id, analyzer, analysis.corrections.get(tool.tool_id))
     assert judged is not None, "an article that cannot be judged has failed before"
     fields: dict[str, Any] = {
@@ -278,7 +281,8 @@ def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datet
         "url": reading.url,
         # The grouping changes the story of a mention that there is. It writes mentions before their article, so what is
         # read here of the article may be older.
-        "event_id": (stored.event_id if stored is not None and stored.counts else None) or article.event_id,
+        "event_id": (present.event_id if present is not None else None) or article.event_id,
+        "added_by_workflow": workflow if present is None else present.added_by_workflow,
         "removed_at": None,
     }
     if stored is not None:

@@ -26,7 +26,7 @@ from models.errors import ChangedMeanwhile
 from models.mention import SentimentScore
 from models.operations import AnalysisTotals
 from models.stored import StoredDocument
-from models.tool import Tool
+from models.tool import ANALYZE, Tool
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, mark_dirty, mark_signals_due
 from services.mentions.gathering import ARCHIVE_UNAVAILABLE, Gathering, IsWanted, WriteReport
@@ -58,13 +58,14 @@ Invalidate = Callable[[Collection[str]], Awaitable[None]]
 @dataclass(frozen=True, slots=True)
 class MentionWriter:
     """Analyses articles and writes what follows from it, one round for all of them; those that other writers change
-    meanwhile get another round."""
+    meanwhile get another round. `workflow` is the one that adds mentions."""
 
     store: Store
     gathering: Gathering
     analyzer: Analyzer
     announcer: Announcer
     clock: Clock
+    workflow: str = ANALYZE
 
     @property
     def scored_by(self) -> str:
@@ -126,7 +127,7 @@ class MentionWriter:
         analyses = await self._stored([(each, with_tools_listed(each)) for each in analyses])
         analyses = await self._with_first_articles(analyses, tools, now)
         for each in analyses:
-            each.wanted = wanted_mentions(each, tools, self._version, now)
+            each.wanted = wanted_mentions(each, tools, self._version, now, self.workflow)
         analyses = await self._with_mentions_written(analyses, report)
         dirty = await self._mark_dirty(analyses, now)
         if invalidate is not None:

@@ -23,6 +23,7 @@ from models.tool import (
     PREFIX,
     CatalogVersion,
     NameRule,
+    NameSource,
     Tool,
     ToolMerge,
     ToolName,
@@ -130,13 +131,26 @@ class Catalog:
         own = await self.store.read(CATALOG.name, tool.merged_into, merge_id(tool.tool_id))
         return page if own is None else replace(page, items=[ToolMerge.from_document(own), *page.items])
 
-    async def add(self, new: ToolFields) -> Tool:
+    async def names(self, text: str) -> Listed[ToolName]:
+        """The names of a tool as it lists them, the primary name first. Raises NotFound."""
+        tool = await self.get(text)
+        raw = {normalize_name(each): each for each in tool.names}
+        found = await self.store.read_many(CATALOG.name, [(name_key(each), ToolName.ID) for each in raw])
+        claims = listed_documents(found, ToolName.from_document, CATALOG.partition_key)
+        for number, each in enumerate(claims.items):
+            # A claim keeps the spelling, and whether the name was the primary one, from when it was made.
+            name = raw[each.name_normalized]
+            its = {"name_raw": name, "name_kind": _kind_of(name, tool), "tool_id": tool.tool_id}
+            claims.items[number] = each.model_copy(update=its)
+        return claims
+
+    async def add(self, new: ToolFields, source: NameSource = "USER_INPUT") -> Tool:
         """The new tool; `new_tool` checked its fields. Raises Conflict if another tool owns one of the names."""
         now = self.clock()
         tool = Tool(created_at=now, tool_id=self.new_id(), **new)
         try:
             for name in tool.names:
-                await self.claim(name, tool)
+                await self.claim(name, tool, source)
         except Conflict:
             await self.release(tool.names, tool.tool_id)
             raise
@@ -144,7 +158,7 @@ class Catalog:
         await self.announce()
         return Tool.from_document(stored)
 
-    async def change(self, text: str, change: ToolFields) -> tuple[Tool, bool]:
+    async def change(self, text: str, change: ToolFields, source: NameSource = "USER_INPUT") -> tuple[Tool, bool]:
         """The tool after `change`, which `tool_change` checked, and whether other articles name it now.
 
         Raises NotFound, and Conflict if another tool owns one of the names.
@@ -156,7 +170,7 @@ class Catalog:
                 raise Conflict(f"tool: {tool_id} has just been merged into {tool.merged_into}")
             return changed_tool(tool, change, self.clock())
 
-        before, after = await self._replace(tool_id, changed)
+        before, after = await self._replace(tool_id, changed, source)
         if after is before:
             return before, False
         await self.release(_names_only_in(before, after), tool_id)
@@ -196,7 +210,9 @@ class Catalog:
         document = await self.store.read(CATALOG.name, CatalogVersion.PARTITION, CatalogVersion.ID)
         return document["version"] if document else None
 
-    async def _replace(self, tool_id: str, change: Callable[[Tool], Tool]) -> tuple[Tool, Tool]:
+    async def _replace(
+        self, tool_id: str, change: Callable[[Tool], Tool], source: NameSource = "USER_INPUT"
+    ) -> tuple[Tool, Tool]:
         """The tool before and after, its new names claimed; the same object twice if `change` changes nothing."""
 
         async def once() -> tuple[Tool, Tool]:
@@ -207,22 +223,23 @@ class Catalog:
             if after is before:
                 return before, before
             for name in _names_only_in(after, before):
-                await self.claim(name, after)
+                await self.claim(name, after, source)
             stored = await self.store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
             return before, Tool.from_document(stored)
 
         return await until_unchanged(once, f"tool {tool_id}")
 
-    async def claim(self, name: str, tool: Tool, *, instead_of: str | None = None) -> None:
+    async def claim(
+        self, name: str, tool: Tool, source: NameSource = "USER_INPUT", *, instead_of: str | None = None
+    ) -> None:
         """Claims the name for the tool, also if the tool `instead_of` owns it. Raises Conflict if another tool does, or
         is about to."""
-        tool_id = tool.tool_id
-        kind: Literal["PRIMARY", "ALIAS"] = "PRIMARY" if name == tool.primary_name else "ALIAS"
+        tool_id, kind = tool.tool_id, _kind_of(name, tool)
 
         async def once() -> None:
             found, now = await self.claim_of(name), self.clock()
+            new = ToolName(created_at=now, name_raw=name, name_kind=kind, tool_id=tool_id, source=source)
             if found is None:
-                new = ToolName(created_at=now, name_raw=name, name_kind=kind, tool_id=tool_id)
                 try:
                     await self.store.create(CATALOG.name, new.to_document())
                 except Conflict as error:
@@ -230,7 +247,8 @@ class Catalog:
                 return
             if found.tool_id not in (tool_id, instead_of):
                 await self._require_free(name, found, now)
-            await self._replace_claim(found, found.changed(now, tool_id=tool_id, name_kind=kind))
+            moved = found.changed(now, tool_id=tool_id, name_kind=kind) if instead_of is not None else new
+            await self._replace_claim(found, moved)
 
         await until_unchanged(once, f"name {name}")
 
@@ -251,6 +269,10 @@ class Catalog:
     async def _replace_claim(self, before: ToolName, after: ToolName) -> None:
         """Raises ChangedMeanwhile if another writer was first."""
         await self.store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
+
+
+def _kind_of(name: str, tool: Tool) -> Literal["PRIMARY", "ALIAS"]:
+    return "PRIMARY" if name == tool.primary_name else "ALIAS"
 
 
 def owns(tool: Tool | None, name: str) -> bool:
@@ -321,16 +343,19 @@ class ListReport:
     searched_for: list[str] = field(default_factory=list)
 
 
-async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
+def entries_of(document: bytes) -> list[Entry]:
+    """The entries of a list of tools. Raises InvalidInput if the document is not such a list."""
+    return read_entries(document, "tools", f"name, and maybe {', '.join([*NewTool.model_fields][1:])}, status")
+
+
+async def apply_entries(catalog: Catalog, entries: Sequence[Entry]) -> ListReport:
     """Adds and changes tools until they are as the list has them. A known tool is found by its primary name.
 
     Fields that an entry does not have, and tools that the list does not name, stay as they are. A wrong entry is
     reported with its line; the others are applied.
-
-    Raises InvalidInput if the document is not such a list.
     """
     report = ListReport()
-    for entry in read_entries(document, "tools", f"name, and maybe {', '.join([*NewTool.model_fields][1:])}, status"):
+    for entry in entries:
         try:
             await _apply(catalog, entry, report)
         except (InvalidInput, Conflict) as error:
@@ -343,14 +368,14 @@ async def _apply(catalog: Catalog, entry: Entry, report: ListReport) -> None:
     before = await catalog.find(name) if normalize_name(name) else None
     if before is None:
         given = {field: value for field, value in entry.fields.items() if field != "status"}
-        before = await catalog.add(new_tool(given))
+        before = await catalog.add(new_tool(given), "CONFIG")
         report.added.append(before)
         report.searched_for.append(before.tool_id)
         if "status" not in entry.fields:
             return
     if before.primary_name_normalized != normalize_name(name):
         raise Conflict(f"name: is an alias of the tool {before.primary_name!r}; list it there")
-    tool, is_other = await catalog.change(before.tool_id, tool_change(entry.fields))
+    tool, is_other = await catalog.change(before.tool_id, tool_change(entry.fields), "CONFIG")
     if tool.tool_id in {each.tool_id for each in report.added}:
         return
     (report.known if tool.stored_etag == before.stored_etag else report.changed).append(tool)

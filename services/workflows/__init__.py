@@ -5,7 +5,7 @@ A workflow is a function of these services and the run, which does one page.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.articles.reading import Articles
 from services.articles.splitting import ArticleSplits
@@ -46,3 +46,7 @@ class Services:
     announcer: Announcer
     runs: RunEngine
     clock: Clock
+
+    def of_workflow(self, name: str) -> Services:
+        """These services, with a writer whose mentions the workflow adds."""
+        return replace(self, writer=replace(self.writer, workflow=name))

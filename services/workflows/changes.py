@@ -22,12 +22,13 @@ from models.feed import Feed
 from models.request import SignedBody
 from models.resources.tools import ToolFields
 from models.run import BACKFILL, COMPARE, DELETE, MERGE, PRIORITIZE, REANALYZE, JobRun
-from models.tool import Tool
+from models.tool import Tool, normalize_name
 from models.values import format_time, parse_time
 from services.mentions.due import REFRESH_STAGE, mark_dirty
 from services.mentions.understanding import KEY, detect, keys_of
 from services.ports import Document, Query, Store, Where, readable
 from services.store.containers import ARTICLES, MENTIONS
+from services.tools.catalog import ListReport, apply_entries, entries_of
 from services.tools.detector import Detector
 from services.tools.lexicon import is_common_word
 from services.work.driver import Counted, PageResult, RunImpossible, Workflows, page_after
@@ -178,6 +179,18 @@ class Changes:
             return tool, run
         await self.of.runs.withdraw(run.run_id)
         return tool, None
+
+    async def apply_tools(self, document: bytes) -> tuple[ListReport, list[JobRun]]:
+        """Adds and changes tools to match a YAML list, with the run that searches the last 30 days for those that have
+        changed. Until that run is stored, there is one for all tools of the list: a worker that dies leaves no tool
+        unsearched. Raises InvalidInput."""
+        entries = entries_of(document)
+        names = [name for entry in entries if normalize_name(name := entry.text("name"))]
+        precaution = await self.of.runs.accept(BACKFILL, None, tools=names)
+        report = await apply_entries(self.of.catalog, entries)
+        runs = [await self.backfill(report.searched_for)] if report.searched_for else []
+        await self.of.runs.withdraw(precaution.run_id)
+        return report, runs
 
     async def backfill(self, tools: Sequence[str]) -> JobRun:
         """A run that searches the last 30 days for these tools, by id or name."""

@@ -73,7 +73,7 @@ async def test_two_hundred_sources_join_one_article_at_once(
     assert {each.added_by_attempt for each in observed} == {attempt_key(f"run-{n}", f"feed-{n}", 1) for n in priority}
     assert sum(each.created_article is True for each in observed) == 1
 
-    best = max(observed, key=lambda each: (-each.source_priority, each.scraped_at, each.id))
+    best = max(observed, key=lambda each: (-each.source_priority, each.scraped_at, each.stored_ms or 0, each.id))
     assert (stored.canonical.source, stored.canonical.observation_id) == (best.source, best.id)
 
 

@@ -61,6 +61,7 @@ a_list(
     tools, "merges", "list_merges", ["merged_name", "author", "made_at", "merged_tool_id"],
     none="No tool was merged into this one.",
 )  # fmt: skip
+a_list(tools, "names", "list_names", ["name_raw", "name_kind", "source", "created_at"])
 a_list(
     tools, "references", "list_tool_references", ["published_at", "role", "source", "title", "source_identifier"],
     none="There are no such references.",

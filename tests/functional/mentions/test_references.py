@@ -15,6 +15,7 @@ from services.mentions import references
 from services.mentions.references import Asked, ToolReferences, keep_references
 from services.ports import Query, Store
 from services.store.containers import CATALOG, MENTIONS
+from services.tools.catalog import new_tool
 from services.work.announcing import Announcer
 from tests.builders import MemoryQueues, existing
 from tests.functional.figures.world import a_mention
@@ -206,3 +207,31 @@ async def test_documents_that_cannot_be_read_hide_nothing_else(world: World) -> 
     page = await reader_of(world).page(tool, Asked(), 50, None)
     assert [each["source_id"] for each in page.items] == [f"article-{old.date()}", f"article-{older.date()}"]
     assert sorted(page.unreadable) == sorted([broken["id"], f"article-{older.date()}"])
+
+
+async def test_a_reference_says_which_workflow_added_it(world: World) -> None:
+    old = await world.tool("Quorvia")
+    early, late = await world.article(1, "Quorvia and Hexwharf are good"), await world.article(2, "Quorvia, a plan")
+    await world.delivered([early])
+    worker = world.worker
+
+    async def added_by(tool: Tool) -> dict[str, str]:
+        return {each["source_id"]: each["added_by_workflow"] for each in await listed(world, tool)}
+
+    new, run = await worker.changes.add_tool(new_tool({"name": "Hexwharf"}))
+    await world.run(run)
+    await world.delivered([late])
+    await world.run(await worker.changes.reanalyze("Quorvia"))
+    assert await added_by(old) == {early: "analyze_articles", late: "analyze_articles"}
+    assert await added_by(new) == {early: "backfill_tools"}
+    verdict = await worker.correct(new, early, "not_this_tool")
+    assert await added_by(new) == {}
+    await worker.undo(new, verdict.correction_id)
+    assert await added_by(new) == {early: "correct_mention"}
+    await world.run(await worker.changes.merge("Quorvia", "Hexwharf"))
+    assert await added_by(new) == {early: "correct_mention", late: "merge_tool"}
+    kept_at = world.watch.now.date()
+    world.watch.advance(hours=24 * 32)
+    await keep(world, new, kept_at)
+    (kept,) = await world.store.read_many(CATALOG.name, [(new.tool_id, ReferenceDay.id_of(kept_at.isoformat()))])
+    assert [each["added_by_workflow"] for each in (kept or {})["references"]] == ["correct_mention", "merge_tool"]

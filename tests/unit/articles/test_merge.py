@@ -269,7 +269,8 @@ def test_the_first_headline_of_a_source_stays_known_through_edits_of_that_day() 
     one = merged(None, by_a(), in_a())
     for minute, headline in enumerate(("Number 1 is back", "Number 1 has left", "Number 1 is in the news"), 1):
         again = match(in_a(headline=headline, summary_html=headline), in_a().source_id())
-        one = merge(one.article, one.observation, [again], by_a(minute))
+        one = merge(one.article, observed(one), [again], by_a(minute))
+        assert one.article is not None
         own = one.article["source_attribution"]["a"]
         assert attribution_of([observed(one)]) == own
         assert own["original_headline"] == "Number 1 is in the news"

@@ -41,6 +41,7 @@ OF_ENDPOINTS = {
     "tools/{tool}/history/{day}": "history", "tools/{tool}/mentions": "mentions",
     "tools/{tool}/mentions/{article_id}": "explain", "tools/{tool}/merge": "tools merge",
     "tools/{tool}/merges": "tools merges",
+    "tools/{tool}/names": "tools names",
     "tools/{tool}/movement": "movement", "tools/{tool}/preview": "tools preview",
     "tools/{tool}/reanalyze": "tools reanalyze", "tools/{tool}/references": "tools references",
     "tools/{tool}/sentiment": "sentiment", "tools/{tool}/sentiment/evidence": "evidence",

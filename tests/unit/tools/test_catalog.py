@@ -16,7 +16,16 @@ from models.tool import Tool, ToolName, name_key, normalize_name
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
-from services.tools.catalog import IN_USE_FOR, Catalog, apply_yaml, new_tool, owns, tool_change
+from services.tools.catalog import (
+    IN_USE_FOR,
+    Catalog,
+    ListReport,
+    apply_entries,
+    entries_of,
+    new_tool,
+    owns,
+    tool_change,
+)
 from tests.builders import Watch
 from tests.documents import OTHER_TOOL_ID, TOOL_ID
 from tests.documents import tool as a_tool
@@ -262,16 +271,42 @@ async def test_a_claim_of_a_clock_that_was_ahead_is_taken_over(catalog: Catalog,
     await catalog.claim("Quorvia", OTHER)
 
 
+async def apply_list(catalog: Catalog, document: bytes) -> ListReport:
+    return await apply_entries(catalog, entries_of(document))
+
+
+async def test_a_name_says_whether_a_person_or_a_list_gave_it(catalog: Catalog, watch: Watch) -> None:
+    await apply_list(catalog, b"tools:\n- name: Quorvia\n  aliases: [QV]\n")
+    first = watch.now
+    watch.advance(hours=1)
+    await catalog.change("Quorvia", tool_change({"name": "QVia", "aliases": ["quorvia", "Qv"]}))
+    await catalog.add(wanted("Tarnwick"))
+
+    async def listed(name: str) -> list[Any]:
+        found = (await catalog.names(name)).items
+        return [(each.name_raw, each.name_kind, each.source, each.created_at) for each in found]
+
+    assert await listed("qv") == [
+        ("QVia", "PRIMARY", "USER_INPUT", watch.now),
+        ("quorvia", "ALIAS", "CONFIG", first),
+        ("Qv", "ALIAS", "CONFIG", first),
+    ]
+    assert await listed("Tarnwick") == [("Tarnwick", "PRIMARY", "USER_INPUT", watch.now)]
+    await catalog.change("QVia", tool_change({"aliases": ["quorvia"]}))
+    await apply_list(catalog, b"tools:\n- name: Tarnwick\n  aliases: [QV]\n")
+    assert (await listed("Tarnwick"))[1] == ("QV", "ALIAS", "CONFIG", watch.now)
+
+
 async def test_the_shipped_list_is_applied_and_found_as_it_is_the_next_time(catalog: Catalog) -> None:
     document = (ROOT / "config" / "tools.yaml").read_bytes()
-    first, second = await apply_yaml(catalog, document), await apply_yaml(catalog, document)
+    first, second = await apply_list(catalog, document), await apply_list(catalog, document)
     assert (len(first.added), first.refused, second.known) == (9, [], first.added)
     assert (second.added, second.changed, second.searched_for) == ([], [], [])
 
 
 async def test_known_tools_are_changed_and_refused_entries_are_reported_by_line(catalog: Catalog) -> None:
-    await apply_yaml(catalog, b"tools:\n- name: Quorvia\n  aliases: [QV]\n- name: Old\n")
-    report = await apply_yaml(
+    await apply_list(catalog, b"tools:\n- name: Quorvia\n  aliases: [QV]\n- name: Old\n")
+    report = await apply_list(
         catalog,
         b"tools:\n- name: quorvia\n  tickers: [QRVA]\n- name: QV\n- nam: x\n- name: Tarnwick\n  aliases: [QV]\n"
         b"- name: Old\n  status: DEPRECATED\n",
@@ -288,11 +323,11 @@ async def test_known_tools_are_changed_and_refused_entries_are_reported_by_line(
 )
 async def test_a_document_that_is_no_list_of_tools_is_refused(catalog: Catalog, document: bytes) -> None:
     with pytest.raises(InvalidInput):
-        await apply_yaml(catalog, document)
+        await apply_list(catalog, document)
 
 
 async def test_a_tool_may_be_listed_twice_and_with_its_status(catalog: Catalog) -> None:
-    report = await apply_yaml(catalog, b"tools:\n- name: Old\n  status: DEPRECATED\n- name: old\n  tickers: [O]\n")
+    report = await apply_list(catalog, b"tools:\n- name: Old\n  status: DEPRECATED\n- name: old\n  tickers: [O]\n")
     tool = await catalog.get("Old")
     assert (tool.primary_name, tool.status, tool.tickers) == ("old", "DEPRECATED", ("O",))
     assert ([each.tool_id for each in report.added], report.known, report.changed, report.refused) == (

@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
-from models.errors import Conflict, ToolpulseError
+from models.errors import Conflict
 from services.tools.catalog import tool_change
-from tests.failing_stores import hesitant
 from tests.functional.mentions.world import World
-from tests.functional.workflows.carried_out import break_mention, heal_mention, status
-
-
-async def test_tools_cannot_be_merged_in_a_circle(world: World) -> None:
-    for seed in range(4):
-        one, other = await world.tool(f"One {seed}"), await world.tool(f"Other {seed}")
-        first = await world.worker.changes.merge(one.tool_id, other.tool_id)
-        second = await world.worker.changes.merge(other.tool_id, one.tool_id)
-        workers = [world.new_worker(hesitant(world.store, seed * 2 + number)) for number in range(2)]
-        for run in await asyncio.gather(
-            workers[0].workflows.advance(first.run_id),
-            workers[1].workflows.advance(second.run_id),
-            return_exceptions=True,
-        ):
-            assert isinstance(run, tuple | ToolpulseError)
-        for each in (first, second):
-            await world.worker.workflows.advance(each.run_id)
-        assert sorted([await status(world, first), await status(world, second)]) == ["FAILED", "SUCCEEDED"]
-        assert (await world.worker.catalog.get(one.tool_id)) == (await world.worker.catalog.get(other.tool_id))
+from tests.functional.workflows.carried_out import break_mention, heal_mention
 
 
 async def test_a_tool_whose_merge_is_under_way_is_merged_nowhere_else(world: World) -> None:

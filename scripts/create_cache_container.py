@@ -6,7 +6,8 @@
 Reads COSMOS_ENDPOINT, COSMOS_KEY and COSMOS_DATABASE from the environment, else from local.settings.json. With a key
 (an emulator) it creates the database and missing containers. Without a key it signs in as you (az login) or a managed
 identity: their roles are for data only, so it creates nothing, and infra/bicep must create missing containers. In both
-cases it compares partition keys, lifetimes and indexing policies. Exit code 0: all match; 1: some differ; 2: no answer.
+cases it compares partition keys, lifetimes and indexing policies. Exit code 0: all match; 1: some differ, or a setting
+is wrong; 2: the account did not answer, or refused the sign-in.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from scripts.dev import need_packages  # noqa: E402
 
 need_packages()
 
-from models.errors import ToolpulseError  # noqa: E402
+from models.errors import ToolpulseError, Unavailable  # noqa: E402
 from scripts.local_host import Refused  # noqa: E402
 from scripts.local_host.settings import app_settings  # noqa: E402
 from services.ports import utc_now  # noqa: E402
@@ -101,7 +102,7 @@ async def run(settings: Mapping[str, str]) -> int:
             "such as https://<account>.documents.azure.com or, for an emulator, http://127.0.0.1:8081 with COSMOS_KEY.",
             file=sys.stderr,
         )
-        return 2
+        return 1
     print(f"{endpoint}, database {database}, {'with a key' if key else 'with your Azure identity'}")
     if key:
         return await _with(CosmosStore(endpoint, database, utc_now, key=key), may_create=True)
@@ -127,7 +128,7 @@ def main(arguments: list[str]) -> int:
         return asyncio.run(run({**settings, **os.environ}))
     except (ToolpulseError, Refused) as error:
         print(error, file=sys.stderr)
-        return 2
+        return 2 if isinstance(error, Unavailable) else 1
 
 
 if __name__ == "__main__":

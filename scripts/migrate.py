@@ -5,7 +5,7 @@
 
 The settings in the environment or in local.settings.json name the store.
 A second run does nothing; a run after a crash continues. --list shows each migration and when it was run, and
-runs none.
+runs none. Exit code 1: it failed; 2: the store did not answer, or refused the sign-in.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scripts.dev import need_packages  # noqa: E402
 
 need_packages()
 
-from models.errors import ToolpulseError, WrongSettings  # noqa: E402
+from models.errors import ToolpulseError, Unavailable, Unusable, WrongSettings  # noqa: E402
 from scripts.local_host import Refused  # noqa: E402
 from scripts.local_host.settings import app_settings  # noqa: E402
 from services import container  # noqa: E402
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
         return READER_ENDED
     except (ToolpulseError, Refused) as error:
         print(error, file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, Unavailable) and not isinstance(error, Unusable) else 1
     return 0
 
 

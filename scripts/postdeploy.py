@@ -4,8 +4,9 @@
     python3 scripts/postdeploy.py <url of the app> <COSMOS_ENDPOINT> <COSMOS_DATABASE>
 
 azure.yaml runs this after `azd deploy`, with the identity of `azd auth login` or `az login`, which needs the operator's
-role on the database. A new role takes up to ten minutes to reach Cosmos DB, so a step that fails is tried again for
-that long. Each step may run twice. Standard library only; the first run makes the virtual environment.
+role on the database. A new role takes up to ten minutes to reach Cosmos DB, so a step that gets no answer or is refused
+is tried again for that long. Each step may run twice. Standard library only; the first run makes the virtual
+environment.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ sys.path.insert(0, str(ROOT))
 from scripts.dev import say, set_up  # noqa: E402
 
 ROLE_ARRIVES_WITHIN_SECONDS = 600.0
+NO_ANSWER = 2
+"""The exit code of a step whose store did not answer or refused the sign-in. Time mends no other failure."""
 PAUSE_SECONDS = 20.0
 
 Execute = Callable[[Sequence[str], Mapping[str, str]], int]
@@ -49,9 +52,9 @@ def follow_up(
     waited = 0.0
     for script in ("create_cache_container.py", "migrate.py"):
         while code := run([python, f"scripts/{script}"], store):
-            if waited >= ROLE_ARRIVES_WITHIN_SECONDS:
+            if code != NO_ANSWER or waited >= ROLE_ARRIVES_WITHIN_SECONDS:
                 return code
-            say(f"{script} failed; a new role takes up to ten minutes to reach Cosmos DB. Trying again ...")
+            say(f"{script} had no answer; a new role takes up to ten minutes to reach Cosmos DB. Trying again ...")
             pause(PAUSE_SECONDS)
             waited += PAUSE_SECONDS
     return 0

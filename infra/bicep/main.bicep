@@ -83,20 +83,38 @@ param availabilityTestMinutes int = 0
 @description('Object id of the person or group that runs migrations and reads data. Empty: no one.')
 param operatorPrincipalId string = ''
 
+@description('What the operator is. Empty: Azure looks it up.')
 @allowed([
+  ''
   'Group'
   'ServicePrincipal'
   'User'
 ])
-param operatorPrincipalType string = 'Group'
+param operatorPrincipalType string = ''
 
 @description('Name of an account that was restored from a backup. Empty: the account of this environment.')
 @maxLength(44)
 param cosmosAccountName string = ''
 
-@description('0: serverless. Else request units per second that all containers share, at most, in thousands. Cannot become 0 or stop being 0 later.')
-@minValue(0)
-@maxValue(1000000)
+@description('0: serverless. Else the maximum of request units per second that all containers share. Cannot become 0 or stop being 0 later.')
+@allowed([
+  0
+  1000
+  2000
+  3000
+  4000
+  5000
+  6000
+  8000
+  10000
+  20000
+  40000
+  60000
+  100000
+  200000
+  400000
+  1000000
+])
 param cosmosAutoscaleMaxThroughput int = 0
 
 @description('Request units per second of containers with a throughput of their own, such as { articles: 4000 }. Not with serverless.')
@@ -104,6 +122,9 @@ param cosmosDedicatedMaxThroughput object = {}
 
 @description('Whether each request to the database is logged in the workspace. Costs about as much as the requests.')
 param cosmosRequestLogs bool = false
+
+@description('Whether each request to blobs is logged in the workspace. Deletions always are.')
+param storageRequestLogs bool = false
 
 @description('How far back the database can be restored. Seven days are free.')
 @allowed([
@@ -221,6 +242,8 @@ module storage 'modules/storage.bicep' = {
     location: location
     tags: tags
     zoneRedundant: zoneRedundant
+    requestLogs: storageRequestLogs
+    workspaceId: workspace.outputs.id
     ownerPrincipalId: identity.outputs.principalId
   }
 }
@@ -332,5 +355,6 @@ output AZURE_RESOURCE_GROUP string = group.name
 output AZURE_KEY_VAULT_NAME string = vault.outputs.name
 output COSMOS_ENDPOINT string = cosmos.outputs.endpoint
 output COSMOS_DATABASE string = databaseName
+output STORAGE_ROLES_CREATED_ON string = storage.outputs.rolesCreatedOn
 output FUNCTION_APP_NAME string = functionApp.outputs.name
 output FUNCTION_APP_URL string = functionApp.outputs.url

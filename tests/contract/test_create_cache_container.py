@@ -57,7 +57,7 @@ def test_every_difference_is_named() -> None:
 
 
 async def test_without_an_address_the_error_names_the_setting(capsys: pytest.CaptureFixture[str]) -> None:
-    assert await run({"COSMOS_ENDPOINT": ""}) == 2
+    assert await run({"COSMOS_ENDPOINT": ""}) == 1
     assert "COSMOS_ENDPOINT is not set" in capsys.readouterr().err
 
 

@@ -86,18 +86,21 @@ def test_actions_are_pinned_and_permissions_are_minimal(file: Path) -> None:
         assert "${{ secrets." not in step.get("run", "")
 
 
-def test_azd_finds_its_bicep_its_service_and_its_hook() -> None:
+def test_azd_finds_its_bicep_its_service_and_its_hooks() -> None:
     azure = yaml.safe_load((ROOT / "azure.yaml").read_text())
     main = ROOT / azure["infra"]["path"] / f"{azure['infra']['module']}.bicep"
     (service,) = azure["services"]
     assert f"'azd-service-name': '{service}'" in main.read_text()
     outputs = Bicep(main).all("output")
-    for hook in azure["hooks"]["postdeploy"].values():
-        (call,) = scripts_in(hook["run"])
-        assert call[0] == "scripts/postdeploy.py"
-        given = [argument.removeprefix("$env:").strip("$") for argument in call[1:]]
-        assert given == ["FUNCTION_APP_URL", "COSMOS_ENDPOINT", "COSMOS_DATABASE"]
-        assert set(given) <= outputs.keys()
+    wanted = {
+        "predeploy": ["scripts/wait_for_roles.py", "STORAGE_ROLES_CREATED_ON"],
+        "postdeploy": ["scripts/postdeploy.py", "FUNCTION_APP_URL", "COSMOS_ENDPOINT", "COSMOS_DATABASE"],
+    }
+    for name, call in wanted.items():
+        for hook in azure["hooks"][name].values():
+            (given,) = scripts_in(hook["run"])
+            assert [argument.removeprefix("$env:").strip("$") for argument in given] == call
+        assert set(call[1:]) <= outputs.keys()
 
 
 def test_ci_runs_the_infrastructure_checks_too() -> None:

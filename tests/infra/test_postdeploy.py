@@ -1,10 +1,12 @@
 """What follows a publish: the smoke test, then the containers, then the migrations, with time for a new role."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scripts.postdeploy import PAUSE_SECONDS, ROLE_ARRIVES_WITHIN_SECONDS, follow_up
+from scripts.postdeploy import NO_ANSWER, PAUSE_SECONDS, ROLE_ARRIVES_WITHIN_SECONDS, follow_up
+from scripts.wait_for_roles import still_to_wait
 
 STORE = {"STORE": "cosmos", "COSMOS_ENDPOINT": "https://a.example", "COSMOS_DATABASE": "toolpulse", "COSMOS_KEY": ""}
 
@@ -44,7 +46,7 @@ def test_nothing_is_migrated_if_the_smoke_test_fails() -> None:
 
 
 def test_a_step_is_tried_again_until_a_new_role_has_arrived() -> None:
-    steps = Steps(create_cache_container=[1, 2], migrate=[1])
+    steps = Steps(create_cache_container=[NO_ANSWER] * 2, migrate=[NO_ANSWER])
     assert steps.follow_up() == 0
     assert [name for name, _ in steps.ran] == ["smoke", *["create_cache_container"] * 3, *["migrate"] * 2]
     assert steps.waited == 3 * PAUSE_SECONDS
@@ -52,6 +54,20 @@ def test_a_step_is_tried_again_until_a_new_role_has_arrived() -> None:
 
 @pytest.mark.parametrize("name", ["create_cache_container", "migrate"])
 def test_a_step_that_keeps_failing_fails_the_deployment(name: str) -> None:
-    steps = Steps(**{name: [3] * 1000})
-    assert steps.follow_up() == 3
+    steps = Steps(**{name: [NO_ANSWER] * 1000})
+    assert steps.follow_up() == NO_ANSWER
     assert steps.waited == ROLE_ARRIVES_WITHIN_SECONDS
+
+
+@pytest.mark.parametrize("name", ["create_cache_container", "migrate"])
+def test_what_time_cannot_fix_fails_the_deployment_at_once(name: str) -> None:
+    steps = Steps(**{name: [1]})
+    assert (steps.follow_up(), steps.waited) == (1, 0)
+
+
+def test_an_upload_waits_until_the_storage_roles_are_five_minutes_old() -> None:
+    now = datetime(2026, 2, 21, 12, tzinfo=UTC)
+    assert still_to_wait("2026-02-21T11:58:00.1234567Z", now) == timedelta(minutes=3, microseconds=123456)
+    assert still_to_wait("2026-02-21T11:00:00Z", now) == timedelta()
+    assert still_to_wait("2026-02-21T13:00:00Z", now) == timedelta(minutes=5)
+    assert still_to_wait("", now) == timedelta()

@@ -221,6 +221,8 @@ resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for ru
     // As long as the longest look back.
     windowSize: 'PT45M'
     autoMitigate: true
+    // In a new workspace the tables do not exist yet.
+    skipQueryValidation: true
     criteria: {
       allOf: [
         {

@@ -67,8 +67,7 @@ resource database 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases@2025-04-15
     }
     options: isServerless ? {} : {
       autoscaleSettings: {
-        // Azure takes thousands only.
-        maxThroughput: max(1000, autoscaleMaxThroughput / 1000 * 1000)
+        maxThroughput: autoscaleMaxThroughput
       }
     }
   }

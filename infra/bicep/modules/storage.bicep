@@ -3,6 +3,8 @@ param name string
 param location string
 param tags object
 param zoneRedundant bool
+param requestLogs bool
+param workspaceId string
 param ownerPrincipalId string
 
 // From services/topology.py: `python3 scripts/bicep_data.py` writes it and a test compares it.
@@ -102,6 +104,31 @@ resource grants 'Microsoft.Authorization/roleAssignments@2022-04-01' = [for role
   }
 }]
 
+// The app deletes what has expired; a deletion that nobody expected must be traceable.
+resource requests 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'workspace'
+  scope: blobs
+  properties: {
+    workspaceId: workspaceId
+    logs: [
+      {
+        category: 'StorageDelete'
+        enabled: true
+      }
+      {
+        category: 'StorageRead'
+        enabled: requestLogs
+      }
+      {
+        category: 'StorageWrite'
+        enabled: requestLogs
+      }
+    ]
+  }
+}
+
 output name string = account.name
 output blobEndpoint string = account.properties.primaryEndpoints.blob
+// A deployment that changes nothing keeps this time.
+output rolesCreatedOn string = grants[0].properties.createdOn
 output packageContainerUrl string = '${account.properties.primaryEndpoints.blob}${packages.name}'

@@ -93,7 +93,7 @@ resource operator 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!em
   scope: vault
   properties: {
     principalId: operatorPrincipalId
-    principalType: operatorPrincipalType
+    principalType: empty(operatorPrincipalType) ? null : operatorPrincipalType
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', keyVaultSecretsOfficer)
   }
 }

@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any, Final, Self
@@ -256,25 +255,12 @@ def read_file(named: str, rows: Sequence[Setting], app: Path = _APP) -> Configur
 
 
 def parse_file(document: bytes, rows: Sequence[Setting], name: str = DEFAULT_FILE) -> Configuration:
-    import yaml
-
-    class Loader(yaml.BaseLoader):
-        """Refuses a key that is there twice, of which YAML would take the last."""
-
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            names = [key.value for key, _ in node.value]
-            for number, each in enumerate(names):
-                if each in names[:number]:
-                    mark = node.value[number][0].start_mark
-                    raise yaml.MarkedYAMLError(problem=f"{each} is there twice", problem_mark=mark)
-            return super().construct_mapping(node, deep)
+    from services.yaml_lists import read_tree
 
     try:
-        # Every scalar is a text, as in the environment. Of a stream, errors quote no line of the file.
-        content = yaml.load(BytesIO(document), Loader=Loader)  # noqa: S506 - makes texts, lists and mappings only
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        return Configuration(problems=(f"{name} must be YAML, but cannot be parsed ({reason})",))
+        content, _ = read_tree(document, plain=str)  # every value is a text, as in the environment
+    except ValueError as error:
+        return Configuration(problems=(f"{name} must be YAML, but cannot be parsed ({error})",))
     values: dict[str, Any] = {}
     problems = []
     if not isinstance(content or {}, dict):

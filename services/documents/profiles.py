@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from models.errors import InvalidInput
 from models.request import Request
-from services.parse.yaml_lists import load_entries
+from services.yaml_lists import load_entries
 
 FILE = Path(__file__).resolve().parents[2] / "config" / "extraction.yaml"
 MIN_CHARACTERS = 250

@@ -23,7 +23,7 @@ from services.feeds.verdicts import judged
 from services.fetch import addresses
 from services.parse.news_apis import NEWS_APIS
 from services.parse.urls import normalize_url, without_feed_scheme
-from services.parse.yaml_lists import load_entries
+from services.yaml_lists import load_entries
 
 RESERVED_IDS = (*(api.name for api in NEWS_APIS), *NOT_IDS)
 DISABLED_BY_HAND = "disabled by an administrator"

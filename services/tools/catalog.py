@@ -33,10 +33,10 @@ from models.tool import (
     normalize_name,
 )
 from models.values import is_over
-from services.parse.yaml_lists import Entry, read_entries
 from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.change import until_unchanged
 from services.store.containers import CATALOG
+from services.yaml_lists import Entry, read_entries
 
 IN_USE_FOR = timedelta(minutes=1)
 """How long a claim is protected though no tool lists the name."""

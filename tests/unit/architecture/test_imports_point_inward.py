@@ -40,6 +40,7 @@ GROUND_FLOOR = (
     "ports",
     "settings",
     "setting",
+    "yaml_lists",
     "topology",
     "logs",
     "deadline",

@@ -8,7 +8,7 @@ import pytest
 
 from models.errors import InvalidInput
 from services.feeds.lists import read_opml, write_opml
-from services.parse.yaml_lists import Entry
+from services.yaml_lists import Entry
 from tests.documents import NOW, feed
 
 NESTED = b"""<?xml version="1.0" encoding="ISO-8859-1"?>

@@ -1,0 +1,122 @@
+"""YAML as people write it: the entries of a list under one key, each with its line, and the tree of a whole document.
+
+Documents are read without aliases, tags and merge keys: with those a few hundred bytes can stand for gigabytes, or make
+values of other types.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from models.errors import InvalidInput, WrongSettings
+
+T = TypeVar("T")
+
+MAX_DEPTH = 10
+"""Levels of lists and mappings. PyYAML takes quadratic time for their number."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?")
+_WORDS = {"": None, "~": None, "null": None, "true": True, "yes": True, "on": True}
+_WORDS |= {"false": False, "no": False, "off": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a list."""
+
+    line: int
+    fields: Mapping[str, Any]
+
+    def text(self, field: str) -> str:
+        return str(self.fields.get(field, ""))
+
+
+def plain_value(text: str) -> Any:
+    """The value of a text without quotes. What looks like another number or a time is a text."""
+    if _NUMBER.fullmatch(text):
+        return json.loads(text)
+    return _WORDS.get(text.lower(), text)
+
+
+class _Loader(yaml.BaseLoader):
+    """Refuses aliases, anchors and tags, too many levels, and a key that is there twice."""
+
+    def fetch_more_tokens(self) -> None:
+        depth = self.flow_level + len(self.indents)
+        self.check(depth <= MAX_DEPTH, f"more than {MAX_DEPTH} levels of lists and mappings", self.get_mark())
+        super().fetch_more_tokens()
+
+    def fetch_tag(self) -> None:
+        self.check(False, "aliases, anchors and tags are not allowed", self.get_mark())
+
+    fetch_anchor = fetch_alias = fetch_tag
+
+    def value(self, node: yaml.Node, plain: Callable[[str], Any]) -> Any:
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(each, plain) for each in node.value]
+        if isinstance(node, yaml.ScalarNode):
+            self.check(not _SURROGATE.search(node.value), "an escape that is no character", node.start_mark)
+            return node.value if node.style is not None else plain(node.value)
+        found: dict[str, Any] = {}
+        for key, value in node.value:
+            name = self.value(key, str)
+            self.check(isinstance(name, str), "a key must be text", key.start_mark)
+            self.check(name not in found, f"{name[:100]} is there twice", key.start_mark)
+            found[name] = self.value(value, plain)
+        return found
+
+    def check(self, is_allowed: bool, problem: str, mark: yaml.Mark) -> None:
+        if not is_allowed:
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+
+
+def read_tree(document: bytes, plain: Callable[[str], Any] = plain_value) -> tuple[Any, yaml.Node | None]:
+    """The lists, mappings and texts of a document, with `plain` of each text without quotes; and PyYAML's node, which
+    has the lines. Raises ValueError, which says what is wrong and where, and quotes no line of the document."""
+    try:
+        loader = _Loader(BytesIO(document))  # errors would quote lines of bytes, but not of a stream
+        root = loader.get_single_node()
+        return loader.value(root, plain) if root is not None else None, root
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from None
+    except (ValueError, OverflowError) as error:  # of a number in an escape or a directive
+        raise ValueError(f"{error} in line {loader.line + 1}") from None
+
+
+def read_entries(document: bytes, key: str, fields: str) -> list[Entry]:
+    """The mappings in the list under `key`; none if the list is null. Raises InvalidInput, which describes the entries
+    by `fields`, if the document is not such a list."""
+    try:
+        tree, root = read_tree(document)
+    except ValueError as error:
+        raise InvalidInput(key, f"must be YAML, but cannot be parsed ({error})") from None
+    entries = tree.get(key, ()) if isinstance(tree, dict) else ()
+    if entries is None:
+        return []
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+        raise InvalidInput(key, f"must be a list under the key {key}, each entry with {fields}")
+    assert root is not None
+    nodes = next(value.value for name, value in root.value if name.value == key)
+    return [Entry(node.start_mark.line + 1, each) for node, each in zip(nodes, entries, strict=True)]
+
+
+def load_entries(file: Path, key: str, model: type[BaseModel], collect: Callable[[list[Mapping[str, Any]]], T]) -> T:
+    """What `collect` makes of the entries of a file in config/, which are of this model; of none if there is no file.
+    Raises WrongSettings, which names the field and the rule."""
+    try:
+        entries = read_entries(file.read_bytes(), key, ", ".join(model.model_fields))
+        return collect([each.fields for each in entries])
+    except FileNotFoundError:
+        return collect([])
+    except (InvalidInput, ValidationError) as error:
+        raise WrongSettings(f"config/{file.name}: {error}") from None

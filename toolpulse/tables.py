@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,8 @@ NONE = "-"
 """What a table has for a share or a mean of nothing."""
 _COUNTS = ("positive_count", "negative_count", "neutral_count")
 _OF_MENTIONS = ("average_sentiment", "positive_percentage", "negative_percentage", "neutral_percentage")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA = re.compile(r'\A(?=[\t\r\n]| *[=+\-@])|(?<=[;\t\r\n])(?=[ "]*[=+\-@])')
+"""Where a spreadsheet may begin a formula: at the start of a text, and after what may separate cells."""
 
 Row = Mapping[str, Any]
 
@@ -116,7 +118,7 @@ def as_csv(rows: Sequence[Row]) -> str:
     """Every field of the rows; lists and objects are JSON. No text is a formula to a spreadsheet."""
     names = list(dict.fromkeys(name for row in rows for name in row if name != "links"))
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
     if names:
         writer.writerow(names)
     writer.writerows([_csv_cell(row.get(name)) for name in names] for row in rows)
@@ -124,13 +126,10 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def _csv_cell(value: Any) -> Any:
-    if isinstance(value, list | Mapping):
-        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return "" if value is None else value
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, list | Mapping) else value
+    return _FORMULA.sub("'", text) if isinstance(text, str) else text
 
 
 def sparkline(values: Sequence[float | None]) -> str:

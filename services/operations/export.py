@@ -15,6 +15,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -205,7 +206,8 @@ def _decoded(layer: Layer, cursor: str) -> _Cursor:
     return _Cursor((values[0], values[1], values[2]), (values[3], values[4], values[5]), values[6], seen)
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA = re.compile(r'\A(?=[\t\r\n]| *[=+\-@])|(?<=[;\t\r\n])(?=[ "]*[=+\-@])')
+"""Where a spreadsheet may begin a formula: at the start of a text, and after what may separate cells."""
 _COMMON = ("entity_type", "schema_version", "created_at", "updated_at", "ttl_timestamp")
 _REMOVAL = ("removed", "removed_at")
 
@@ -221,11 +223,12 @@ COLUMNS: Mapping[Layer, tuple[str, ...]] = {layer: _columns(kind) for layer, kin
 def csv_lines(layer: Layer, items: Iterable[Mapping[str, Any]], *, with_header: bool) -> str:
     """The records as CSV (RFC 4180), each ended by CR LF; before them the names of the columns, if they are wanted.
 
-    The columns of a layer are the fields of its records, always in the same order. A text that a spreadsheet would take
-    for a formula gets an apostrophe before it. Lists and objects are JSON.
+    The columns of a layer are the fields of its records, always in the same order. Every cell is quoted. What a
+    spreadsheet would take for a formula gets an apostrophe before it, wherever the spreadsheet separates cells: by `;`
+    in many languages, or by tabs. Lists and objects are JSON.
     """
     text = io.StringIO()
-    writer = csv.writer(text)
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     if with_header:
         writer.writerow(COLUMNS[layer])
     for item in items:
@@ -238,8 +241,7 @@ def cell(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
     if isinstance(value, int | float):
         return str(value)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _FORMULA.sub("'", text)

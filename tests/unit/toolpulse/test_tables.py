@@ -54,8 +54,9 @@ def test_texts_of_others_do_not_control_the_terminal() -> None:
 
 
 def test_csv_has_every_field_and_no_formula() -> None:
-    text = as_csv([{"a": "=1+1", "b": [1], "links": {}}, {"a": "x", "c": True, "b": None}])
-    assert list(csv.reader(io.StringIO(text, newline=""))) == [["a", "b", "c"], ["'=1+1", "[1]", ""], ["x", "", "true"]]
+    text = as_csv([{"a": "=1+1", "b": [1], "links": {}}, {"a": "x;=1", "c": True, "b": None}])
+    rows = [["a", "b", "c"], ["'=1+1", "[1]", ""], ["x;'=1", "", "true"]]
+    assert list(csv.reader(io.StringIO(text, newline=""))) == rows
     assert as_csv([]) == ""
 
 

@@ -55,8 +55,9 @@ feeds_http = Routes()
 YAML_EXAMPLE = "feeds:\n- {url: 'https://example.com/listed.xml', source_name: Listed}\n"
 
 FILTERS = fields_of(FeedQuery, "verdict", "tag", "host", "enabled", "text")
-SORT = one_of("sort", SORTS, "The order. Feeds without the value come last.", SORTS[0])
-REVERSE = flag("reverse", "`true`: the feeds with the highest value first.")
+_ABOUT_SORT = "The order; `errors` begins with the most failures in a row. Feeds without the value come last."
+SORT = one_of("sort", SORTS, _ABOUT_SORT, SORTS[0])
+REVERSE = flag("reverse", "`true`: the opposite order.")
 ATTEMPT_FILTERS = (
     maybe_one_of("status", get_args(AttemptStatus), "Attempts with this status.", "SUCCEEDED"),
     time("since", "Attempts that began at this time or later.", "2026-02-01T00:00:00Z"),

@@ -32,7 +32,7 @@ from services.store.containers import FEEDS
 
 ONLY_FEEDS = Where("entity_type", "eq", "Feed")
 
-Sort = Literal["id", "name", "next_fetch", "last_success", "verdict"]
+Sort = Literal["id", "name", "next_fetch", "last_success", "verdict", "errors"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 
 _ORDERS: Mapping[Sort, tuple[str, str]] = {
@@ -40,6 +40,7 @@ _ORDERS: Mapping[Sort, tuple[str, str]] = {
     "next_fetch": ("by_next_fetch", "next_fetch_time"),
     "last_success": ("by_last_success", "last_successful_fetch"),
     "verdict": ("by_verdict", "verdict"),
+    "errors": ("by_errors", "consecutive_errors"),
 }
 _WITHOUT = "without:"
 """Begins the cursors into the feeds that lack the value by which the list is sorted. They come last."""

@@ -192,6 +192,7 @@ FEEDS = Container(
         "by_next_fetch": _ascending("next_fetch_time"),
         "by_verdict": _ascending("verdict"),
         "by_host": _ascending("host"),
+        "by_errors": (("consecutive_errors", DESCENDING),),
     },
     # A feed is written at each poll.
     indexed_only=(
@@ -199,14 +200,13 @@ FEEDS = Container(
         "enabled",
         "address",
         "redirect_url",
-        "consecutive_errors",
         "verdict",
         "tags/[]",
         "disabled_by",
         "probe_at",
         "words/[]",
     ),
-    numbers=("priority_score", "articles_per_hour"),
+    numbers=("priority_score", "articles_per_hour", "consecutive_errors"),
     lasting=True,
 )
 RUNS = Container(

@@ -29,6 +29,7 @@ FEEDS_STORED = [
         verdict=None if n == 3 else ("ok", "failing")[n % 2],
         tags=("News/World",) if n < 4 else (),
         next_fetch_time=NOW + timedelta(minutes=n * 7 % 5),
+        consecutive_errors=n * 5 % 3,
         last_successful_fetch=None if n in (2, 6, 7) else NOW - timedelta(minutes=n * 3 % 4),
     )
     for n in range(12)
@@ -58,6 +59,7 @@ KEYS: dict[str, Any] = {
     "next_fetch": lambda each: each.next_fetch_time,
     "last_success": lambda each: each.last_successful_fetch,
     "verdict": lambda each: each.verdict,
+    "errors": lambda each: -each.consecutive_errors,
 }
 
 

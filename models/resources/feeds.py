@@ -143,6 +143,8 @@ class PresetValue(Shape):
 
     def checked(self, given: Any) -> str:
         text = given.strip() if isinstance(given, str) else ""
+        if text in (".", ".."):  # the URL would lead to another path
+            raise InvalidInput(f"values.{self.name}", f"must be {self.about}, not {text}")
         if not re.fullmatch(self.pattern, text):
             form = f"must be {self.about}, such as {self.example}; its form is {self.pattern}"
             raise InvalidInput(f"values.{self.name}", form)
@@ -351,6 +353,7 @@ class NewFeed(
         description="It never changes. If absent, it is 16 characters that follow from the URL. Not "
         f"{', '.join(f'`{each}`' for each in NOT_IDS)} or the name of a news API.",
     )
+    id: FeedId = Field(default="", description="The same as `feed_id`.")
     preset: str = Field(
         default="", description="Instead of `url`: a preset by name.", json_schema_extra={"format": "preset"}
     )

@@ -88,7 +88,7 @@ a_list(
     ["started_at", "status", "status_code", "articles_found", "articles_new", "error_message", "run_id"],
 )  # fmt: skip
 an_act(
-    feeds, "add", "add_feed", without=["url", "values"], extra={"url": Url, "value": Values}, before=_new,
+    feeds, "add", "add_feed", without=["url", "values", "id"], extra={"url": Url, "value": Values}, before=_new,
     prints="feed_id", notes={201: "added; it is fetched when the app runs", 200: "already known"},
     about="Add a feed by its URL, by the URL of a page that links to it, or by a preset.",
 )  # fmt: skip

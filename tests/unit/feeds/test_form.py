@@ -27,6 +27,15 @@ def test_an_id_that_is_not_given_follows_from_the_url() -> None:
     assert new_feed(posted(feed_id="example-news"), NOW).feed_id == "example-news"
 
 
+def test_an_id_may_be_given_as_id_as_the_specification_has_it() -> None:
+    assert new_feed(posted(id="example-news"), NOW).feed_id == "example-news"
+    assert new_feed(posted(id="example-news", feed_id="example-news"), NOW).feed_id == "example-news"
+    with pytest.raises(InvalidInput, match="feed_id: must be the same as id: 'one' is not 'two'"):
+        new_feed(posted(feed_id="one", id="two"), NOW)
+    with pytest.raises(InvalidInput, match="must not be one of"):
+        new_feed(posted(id="export"), NOW)
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -122,7 +131,7 @@ def test_a_feed_needs_a_url_and_a_name(name: str) -> None:
 
 def test_an_unknown_field_is_refused_with_those_that_there_are() -> None:
     known = "url, source_name, priority, source_priority, enabled, credential, daily_limit, full_text, tags"
-    with pytest.raises(InvalidInput, match=f"^colour: no such field; there are {known}, feed_id, preset, values$"):
+    with pytest.raises(InvalidInput, match=f"^colour: no such field; there are {known}, feed_id, id, preset, values$"):
         new_feed(posted(colour="blue"), NOW)
     with pytest.raises(InvalidInput, match=f"^colour: no such field; there are {known}$"):
         feed_change({"colour": "blue"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -15,11 +16,8 @@ from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW
 
-SPECIFIED = b"""feeds:
-  - {feed_id: reuters-world, url: "https://www.reuters.com/rssFeed/worldNews", source_name: Reuters, priority: 1.0}
-  - {feed_id: bloomberg-markets, url: "https://www.bloomberg.com/feed/markets.rss", source_name: B, priority: 1.2}
-  - {feed_id: cnbc-breaking, url: "https://www.cnbc.com/id/100003114/rss.html", source_name: CNBC, priority: 1.5}
-"""
+SPECIFIED = (Path(__file__).resolve().parents[2] / "data" / "specifications" / "ingestion.yaml").read_bytes()
+"""Section 4.1 of the ingestion specification, whose feeds have `id`."""
 
 
 def ids(feeds: Iterable[Feed]) -> list[str]:
@@ -54,12 +52,6 @@ async def test_the_specifications_list_is_applied_once(registry: FeedRegistry) -
     assert (await registry.get("cnbc-breaking")).priority_score == 1.5
     again = await apply_yaml(registry, SPECIFIED, NOW)
     assert (again.added, ids(again.known), again.changed, again.refused) == ((), ids(report.added), (), ())
-
-
-async def test_the_feeds_may_be_in_the_file_with_the_settings_of_ingestion(registry: FeedRegistry) -> None:
-    settings = b"ingestion:\n  fetcher:\n    retry_attempts: 3\n"
-    report = await apply_yaml(registry, settings + SPECIFIED, NOW)
-    assert ids(report.added) == ["bloomberg-markets", "cnbc-breaking", "reuters-world"]
 
 
 async def test_a_known_feed_is_changed_in_the_fields_of_the_list_only(

@@ -128,7 +128,11 @@ def test_fields_without_a_preset_stay_as_they_are() -> None:
         ({"preset": "stack-overflow", "values": {"tag": "c"}, "url": "https://a.example/"}, "url"),
         ({"preset": "stack-overflow"}, "values.tag"),
         ({"preset": "stack-overflow", "values": "c"}, "values"),
-        ({"preset": "stack-overflow", "values": {"tag": "../users"}}, "values.tag"),
+        *(
+            ({"preset": "stack-overflow", "values": {"tag": tag}}, "values.tag")
+            for tag in ("../users", "..", " . ", "%2e%2e", "..\\users", "a/..")
+        ),
+        ({"preset": "npm-releases", "values": {"package": "@a/.."}}, "values.package"),
         ({"preset": "stack-overflow", "values": {"tag": "c", "sort": "new"}}, "values.sort"),
         ({"preset": "github-releases", "values": {"owner": "a/b", "repository": "c"}}, "values.owner"),
         ({"preset": "hacker-news", "values": {"query": "a\nb"}}, "values.query"),

@@ -13,51 +13,7 @@ from services.settings import Settings, table
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = (ROOT / DEFAULT_FILE).read_text()
 
-SPECIFIED = """
-ingestion:
-  # Fetcher settings
-  fetcher:
-    max_concurrent_requests: 10
-    request_timeout_seconds: 10
-    retry_attempts: 3
-    user_agent: "NewsAggregator/1.0"
-
-  # Scheduler settings
-  scheduler:
-    fetch_cycle_interval_seconds: 30
-    min_refresh_interval_minutes: 1
-    max_refresh_interval_minutes: 15
-    target_articles_per_fetch: 5
-
-  # Parser settings
-  parser:
-    dedup_cache_size: 10000
-    dedup_retention_days: 7
-
-  # Processor settings
-  processor:
-    batch_size: 100
-    max_queue_size: 1000
-
-  # Event thresholds
-  events:
-    grouping_threshold_articles: 10
-    grouping_interval_minutes: 5
-
-  # Monitoring
-  monitoring:
-    metrics_port: 9090
-    log_level: "INFO"
-    structured_logging: true
-
-# Feed sources configuration
-feeds:
-  - feed_id: "reuters-world"
-    url: "https://www.reuters.com/rssFeed/worldNews"
-    source_name: "Reuters"
-    priority: 1.0
-    enabled: true
-"""
+SPECIFIED = (ROOT / "tests/data/specifications/ingestion.yaml").read_text()
 """Section 4.1 of the ingestion specification."""
 
 DIFFERENT = {"max_concurrent_requests": 10, "fetch_user_agent": ("NewsAggregator/1.0",)}

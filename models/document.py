@@ -142,7 +142,8 @@ class DocumentProduct(_OfArticle):
     attempt_limit: Count = 0
     last_attempt_at: Time | None = optional("When the last try was begun.")
     next_eligible_attempt_at: Time | None = optional(
-        "No try before: 15 minutes after the first failure, then 1, 4, 16 and 24 hours, or as long as the server asks."
+        "No try before: 15 minutes after the first failure, then 1, 4, 16 and 24 hours, or as long as the server asks. "
+        "Null if no try follows."
     )
     last_error_fingerprint: Text | None = internal("A short name of the last failure, or of what was found.")
     skip_reason: SkipReason | None = optional(
@@ -161,7 +162,9 @@ class DocumentProduct(_OfArticle):
     extraction_profile_id: Text | None = optional(
         "The profile and its version that found the text, such as `general@1`."
     )
-    profile_selection_inputs: dict[str, JsonValue] | None = internal("What the profile was chosen by.")
+    profile_selection_inputs: dict[str, JsonValue] | None = internal(
+        "What the profile was chosen by: the feed, the hints, the host, and what pages of one site have in common."
+    )
     normalization_notes: tuple[Text, ...] = Field(default=(), description="What was changed in the text.")
     characters: Count | None = optional("Length of the text.")
 
@@ -179,8 +182,13 @@ class DocumentProduct(_OfArticle):
     derived_archive_prefix: Text | None = None
     archive_day: Day | None = None
 
-    hints: dict[str, JsonValue] | None = internal("Not used; null.")
-    provenance: dict[str, JsonValue] | None = internal("Not used; null.")
+    hints: dict[str, JsonValue] | None = internal(
+        "What was known of the page before it was fetched: `host`, `publisher`, `language`."
+    )
+    provenance: dict[str, JsonValue] | None = internal(
+        "Where the text is from: `asked_by` (`FEED` or `PERSON`), `feed_id`, and the `url` that the page was fetched "
+        "from, after redirects."
+    )
 
     @property
     def folder_day(self) -> str:

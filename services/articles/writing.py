@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article, ObservationDocument
 from models.errors import ChangedMeanwhile
@@ -40,14 +40,17 @@ ALIAS_SECONDS = int(ALIAS_KEPT.total_seconds())
 
 
 class Asked(NamedTuple):
-    """An article whose full text its feed asks for. `revision` is that of the entry, `expires` the article's
-    `ttl_timestamp`."""
+    """An article whose full text its feed or a person asks for. `revision` is that of the entry, `expires` the
+    article's `ttl_timestamp`; `publisher` and `language` are the article's, too."""
 
     source_id: str
     feed_id: str
     url: str
     revision: str
     expires: int | None
+    publisher: str | None = None
+    language: str | None = None
+    by: Literal["FEED", "PERSON"] = "FEED"
 
 
 Discover = Callable[[Sequence[Asked]], Awaitable[None]]
@@ -69,8 +72,10 @@ def asked_for(merged: Iterable[Merged], attempt: SourceAttempt) -> list[Asked]:
             continue
         if asks(source.full_text, article.get("text_for_analysis")):
             reading = article["canonical"]
+            expires, publisher = article.get("ttl_timestamp"), article.get("publisher_id")
             found[article["source_id"]] = Asked(
-                article["source_id"], source.key, reading["url"], reading["revision"], article.get("ttl_timestamp")
+                *(article["source_id"], source.key, reading["url"], reading["revision"], expires),
+                *(publisher, article.get("language")),
             )
     return list(found.values())
 

@@ -76,11 +76,11 @@ class _Try:
 
     @property
     def wanted(self) -> Wanted:
-        article, reading = self.article, self.article.canonical
+        article, reading, document = self.article, self.article.canonical, self.document
         publishers = {reading.publisher, *(each.source_name for each in article.source_attribution.values())}
         names = tuple(sorted(each for each in publishers if each))
-        url = self.document.locators[0].value
-        return Wanted(reading.headline, names, len(article.text_for_analysis or ""), url)
+        characters = len(article.text_for_analysis or "")
+        return Wanted(reading.headline, names, characters, _url(document), document.provider, document.hints or {})
 
 
 @dataclass
@@ -197,7 +197,7 @@ class Acquisition:
             one.error = found.error
             return life_cycle.failed(document, found.fingerprint, found.wait, now)
         raw = await self._file(one, found.body, "RAW", found.content_type)
-        document = life_cycle.acquired(document, raw, found.etag, now)
+        document = life_cycle.acquired(document, raw, found.url, found.etag, now)
         if isinstance(found.verdict, Unknown):
             context = {"reason": found.verdict.why, "fingerprint": found.verdict.fingerprint}
             data = json.dumps({**context, "document": found.verdict.extracted}).encode()

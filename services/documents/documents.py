@@ -82,7 +82,10 @@ class Documents:
         Conflict for a document that a review must release, or has dropped."""
         article = await self.articles.get(article_id)
         now, reading = self.clock(), article.canonical
-        asked = Asked(article.source_id, reading.source, reading.url, reading.revision, article.ttl_timestamp)
+        asked = Asked(
+            *(article.source_id, reading.source, reading.url, reading.revision, article.ttl_timestamp),
+            *(article.publisher_id, article.language, "PERSON"),
+        )
         await self.store.create_many(DOCUMENTS.name, [life_cycle.stub(asked, now).to_document()])
 
         def again(known: DocumentProduct) -> DocumentProduct:

@@ -82,12 +82,14 @@ class NotRead:
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What the article says of itself: its headline, the names of its publishers, the number of characters of the
-    feed's text, and the address of the page."""
+    feed's text, and the address of the page; with the feed and the hints of its document."""
 
     headline: str
     publishers: tuple[str, ...]
     feed_characters: int
     url: str
+    provider: str = ""
+    hints: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +234,12 @@ def _made(
     return {
         "extraction_profile_id": profile.id_and_version,
         "header_signature_hash": signature,
-        "profile_selection_inputs": {"host": urlsplit(wanted.url).hostname or "", "header_signature_hash": signature},
+        "profile_selection_inputs": {
+            "provider": wanted.provider,
+            "hints": dict(wanted.hints),
+            "host": urlsplit(wanted.url).hostname or "",
+            "header_signature_hash": signature,
+        },
         "normalization_notes": (*decoded, *notes),
     }
 

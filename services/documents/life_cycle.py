@@ -11,6 +11,7 @@ from typing import Any
 
 from models.article import ARTICLE_KEPT
 from models.document import DocumentProduct, FileObject, Locator, OpenAttempt, QuarantineReason, SkipReason
+from models.feed import host_of_address
 from models.quarantine import KEPT_AFTER_REVIEW
 from models.run import Attempt
 from models.states import AcquisitionStatus, ReviewStatus
@@ -37,14 +38,24 @@ def stub(asked: Asked, now: datetime) -> DocumentProduct:
         created_at=now,
         ttl_timestamp=asked.expires,
         source_id=asked.source_id,
-        provider=asked.feed_id,
-        locators=(Locator(kind="URL", value=asked.url),),
-        locator_identity=identity_of(asked.url),
-        revision=asked.revision,
         attempt_limit=MAX_ATTEMPTS,
         next_eligible_attempt_at=now,
         archive_day=None if asked.expires is None else first_day_of(asked.expires),
+        **_discovered(asked),
     )
+
+
+def _discovered(asked: Asked) -> dict[str, Any]:
+    """The fields that say which page is to be acquired, and why."""
+    hints = {"host": host_of_address(asked.url), "publisher": asked.publisher, "language": asked.language}
+    return {
+        "provider": asked.feed_id,
+        "locators": (Locator(kind="URL", value=asked.url),),
+        "locator_identity": identity_of(asked.url),
+        "revision": asked.revision,
+        "hints": {name: hint for name, hint in hints.items() if hint},
+        "provenance": {"asked_by": asked.by, "feed_id": asked.feed_id},
+    }
 
 
 def first_day_of(expires: int) -> str:
@@ -92,20 +103,18 @@ def backed_off(document: DocumentProduct, until: datetime, fingerprint: str, now
     until = max(until, now + min((now - document.created_at) / 4, FURTHEST))
     return document.changed(
         now,
-        **_ended("SKIPPED_BACKOFF", fingerprint),
+        **_ended("SKIPPED_BACKOFF", fingerprint, until),
         attempt_count=max(0, document.attempt_count - (document.open_attempt is not None)),
-        next_eligible_attempt_at=until,
     )
 
 
 def failed(document: DocumentProduct, fingerprint: str, wait: timedelta | None, now: datetime) -> DocumentProduct:
     """The try failed in a way that may pass. After the last one the document is TERMINAL_INVALID."""
-    changes = _ended("FAILED_RETRYABLE", fingerprint)
     if is_exhausted(document):
-        changes["validation_status"] = "TERMINAL_INVALID"
+        return document.changed(now, **_ended("FAILED_RETRYABLE", fingerprint), validation_status="TERMINAL_INVALID")
     tries = document.attempt_count - document.attempt_limit + MAX_ATTEMPTS
     pause = max(backoff(tries), min(wait or timedelta(0), LONGEST_WAIT))
-    return document.changed(now, **changes, next_eligible_attempt_at=now + pause)
+    return document.changed(now, **_ended("FAILED_RETRYABLE", fingerprint, now + pause))
 
 
 def backoff(attempts: int) -> timedelta:
@@ -124,10 +133,11 @@ def duplicate(document: DocumentProduct, holder: str, now: datetime) -> Document
     return document.changed(now, **{**_ended("SKIPPED_DUPLICATE", "SKIPPED_DUPLICATE"), "duplicate_of": holder})
 
 
-def acquired(document: DocumentProduct, raw: FileObject, etag: str | None, now: datetime) -> DocumentProduct:
-    """The bytes are in the archive. `valid` or `quarantined` follows in the same write."""
+def acquired(document: DocumentProduct, raw: FileObject, url: str, etag: str | None, now: datetime) -> DocumentProduct:
+    """The bytes from `url` are in the archive. `valid` or `quarantined` follows in the same write."""
     return document.changed(
         now,
+        provenance={**(document.provenance or {}), "url": url},
         acquisition_status="ACQUIRED",
         byte_length=raw.byte_length,
         etag=etag,
@@ -195,10 +205,7 @@ def edited(document: DocumentProduct, asked: Asked, now: datetime) -> DocumentPr
     return document.changed(
         now,
         **_anew(document, now),
-        provider=asked.feed_id,
-        locators=(Locator(kind="URL", value=asked.url),),
-        locator_identity=identity_of(asked.url),
-        revision=asked.revision,
+        **_discovered(asked),
     )
 
 
@@ -216,10 +223,11 @@ def _anew(document: DocumentProduct, now: datetime) -> dict[str, Any]:
     }
 
 
-def _ended(status: AcquisitionStatus, fingerprint: str | None = None) -> dict[str, Any]:
-    """The fields of a document whose try has ended."""
+def _ended(status: AcquisitionStatus, fingerprint: str | None = None, again: datetime | None = None) -> dict[str, Any]:
+    """The fields of a document whose try has ended. `again` is when the next one may begin; None if there is none."""
     return {
         "acquisition_status": status,
+        "next_eligible_attempt_at": again,
         "open_attempt": None,
         "last_error_fingerprint": fingerprint,
         "skip_reason": None,

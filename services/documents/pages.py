@@ -159,6 +159,7 @@ class Robots:
 class Fetched:
     """A page that may be stored, with what it is."""
 
+    url: str
     body: bytes
     content_type: str
     etag: str | None
@@ -215,7 +216,7 @@ class PageFetch:
         verdict = judge(page, wanted, profile, result.robots_tag or "", self.robots.agents)
         if isinstance(verdict, Withheld):
             return verdict
-        return Fetched(body, content_type[:200], result.etag, verdict, result.status_code)
+        return Fetched(result.url, body, content_type[:200], result.etag, verdict, result.status_code)
 
 
 def _without_body(result: FetchResult) -> Outcome:

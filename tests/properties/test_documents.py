@@ -33,7 +33,7 @@ def _after_a_try(end: Event) -> Event:
 
 
 def _acquired(document: DocumentProduct, now: datetime, number: int) -> DocumentProduct:
-    return life_cycle.acquired(document, file_object(source_id="dedup:1"), None, now)
+    return life_cycle.acquired(document, file_object(source_id="dedup:1"), "https://news.example/1", None, now)
 
 
 def _by_a_person(document: DocumentProduct, now: datetime, number: int) -> DocumentProduct:
@@ -78,6 +78,7 @@ def test_a_document_stays_possible_whatever_happens_to_it(history: list[tuple[st
         assert document.attempt_count <= document.attempt_limit
         assert DocumentProduct.from_document(document.to_document()) == document
         assert (document.ttl_timestamp is None) == (document.validation_status == "QUARANTINED")
+        assert (document.next_eligible_attempt_at is None) == (document.eligibility == "NONE")
         if document.eligibility == "ACQUIRE":
             due = document.next_eligible_attempt_at
             assert due is not None

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from models.feed import host_of_address
 from services.documents.archived import MAX_SCORED
 from tests.functional.documents.world import HEADLINE, TEXT, World, html, page
 from tests.functional.fetch.conftest import response
@@ -29,6 +30,10 @@ async def test_the_full_text_is_stored_and_rescores_the_article(world: World) ->
     assert document.byte_length
     assert document.sha256
     assert document.characters == len("\n".join(TEXT))
+    assert document.hints == {"host": host_of_address(asked.url), "language": "en"}
+    assert document.provenance == {"asked_by": "FEED", "feed_id": asked.feed_id, "url": asked.url}
+    assert document.profile_selection_inputs is not None
+    assert document.profile_selection_inputs["hints"] == document.hints
     article = await world.mentions.read(asked.source_id)
     assert article.full_text is not None
     assert article.text_for_analysis == "Ferry is a bad tool."
@@ -57,6 +62,7 @@ async def test_a_document_shows_its_files_and_attempts(world: World) -> None:
     assert [each["role"] for each in shown["files"]] == ["NORMALIZED", "RAW"]
     assert [each["status"] for each in shown["attempts"]] == ["SUCCEEDED", "FAILED"]
     assert shown["attempts"][1]["error_fingerprint"] == "SERVER_ERROR:503"
+    assert all(each["ended_ms"] for each in shown["attempts"])
     assert not any("archive" in name for name in (*shown, *shown["files"][0]))
     runs = await world.runs()
     assert sorted((each["status"], each["progress"]) for each in runs) == [("FAILED", 1), ("SUCCEEDED", 1)]

@@ -77,7 +77,7 @@ class World:
         source_id = await self.mentions.article(number, headline, text, canonical=canonical)
         await self.mentions.delivered([source_id])
         stored = await self.mentions.read(source_id)
-        return Asked(source_id, canonical.source, url, f"r{number}", stored.ttl_timestamp)
+        return Asked(source_id, canonical.source, url, f"r{number}", stored.ttl_timestamp, language="en")
 
     async def discover(self, *asked: Asked) -> None:
         await self.documents().discover(asked)

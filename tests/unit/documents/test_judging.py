@@ -49,13 +49,18 @@ def verdict(profile: Profile = GENERAL, wanted: Wanted = WANTED, robots_tag: str
 
 
 def test_a_page_with_headline_and_text_is_the_article() -> None:
-    found = verdict()
+    found = verdict(wanted=replace(WANTED, provider="news", hints={"language": "en"}))
     assert isinstance(found, Text)
     assert found.text == PROSE
     assert found.extracted == {
         "extraction_profile_id": "general@1",
         "header_signature_hash": signature_of("article"),
-        "profile_selection_inputs": {"host": "news.example", "header_signature_hash": signature_of("article")},
+        "profile_selection_inputs": {
+            "provider": "news",
+            "hints": {"language": "en"},
+            "host": "news.example",
+            "header_signature_hash": signature_of("article"),
+        },
         "normalization_notes": (),
         "characters": len(PROSE),
     }

@@ -11,7 +11,8 @@ from services.articles.writing import Asked
 from services.documents import life_cycle
 from tests.documents import NOW, file_object
 
-ASKED = Asked("dedup:1", "news", "https://news.example/1?utm_source=x", "r1", 2_000_000_000)
+URL = "https://news.example/1?utm_source=x"
+ASKED = Asked("dedup:1", "news", URL, "r1", 2_000_000_000, "news.example", "en")
 STUB = life_cycle.stub(ASKED, NOW)
 LATER = NOW + timedelta(hours=1)
 
@@ -21,7 +22,7 @@ def claimed(document: DocumentProduct = STUB) -> DocumentProduct:
 
 
 def acquired() -> DocumentProduct:
-    return life_cycle.acquired(claimed(), file_object(source_id="dedup:1"), '"e"', NOW)
+    return life_cycle.acquired(claimed(), file_object(source_id="dedup:1"), "https://m.news.example/1", '"e"', NOW)
 
 
 def quarantined() -> DocumentProduct:
@@ -102,7 +103,7 @@ def test_an_approved_retry_makes_the_document_due_with_all_its_tries() -> None:
     assert after.attempt_limit == 7
     assert after.attempt_count == 1
     again = life_cycle.quarantined(
-        life_cycle.acquired(life_cycle.claimed(after, "run-2", LATER), file_object(), None, LATER),
+        life_cycle.acquired(life_cycle.claimed(after, "run-2", LATER), file_object(), URL, None, LATER),
         *("OTHER", "ODD", "DOCUMENT:x", {}, LATER),
     )
     assert again.manual_review_status == "PENDING"
@@ -126,6 +127,25 @@ ENDS: dict[str, DocumentProduct] = {
     "failed": life_cycle.failed(claimed(), "X", None, NOW),
     "waiting": life_cycle.backed_off(STUB, LATER, "X", NOW),
 }
+
+
+def test_a_document_says_what_was_known_of_its_page_and_where_its_text_is_from() -> None:
+    assert STUB.hints == {"host": "news.example", "publisher": "news.example", "language": "en"}
+    assert STUB.provenance == {"asked_by": "FEED", "feed_id": "news"}
+    assert life_cycle.stub(ASKED._replace(publisher=None, by="PERSON"), NOW).hints == {
+        "host": "news.example",
+        "language": "en",
+    }
+    assert acquired().provenance == {"asked_by": "FEED", "feed_id": "news", "url": "https://m.news.example/1"}
+
+
+def test_no_try_is_announced_that_does_not_come() -> None:
+    given_up = life_cycle.failed(claimed().model_copy(update={"attempt_limit": 1}), "X", None, NOW)
+    dropped = life_cycle.reviewed(quarantined(), "CLEARED_TERMINAL", None, NOW)
+    finished = [ENDS[each] for each in ("valid", "paywall", "duplicate")]
+    for document in (*finished, quarantined(), given_up, dropped):
+        assert document is not None
+        assert (document.eligibility, document.next_eligible_attempt_at) == ("NONE", None)
 
 
 @pytest.mark.parametrize("document", ENDS.values(), ids=ENDS)

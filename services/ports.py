@@ -383,6 +383,23 @@ async def pages(store: Store, container: str, query: Query) -> AsyncIterator[Pag
         query = replace(query, after=page.next)
 
 
+MAX_PAGES = 20
+"""Pages that one list reads to find documents which no index finds. It then ends early, with a cursor."""
+
+
+async def filled_page(store: Store, container: str, query: Query, accepts: Callable[[Document], bool]) -> Page:
+    """One page of the documents that the query finds and `accepts` takes. It may be shorter than the limit though
+    others follow."""
+    found: list[Document] = []
+    for _ in range(MAX_PAGES):
+        page = await store.query(container, replace(query, limit=query.limit - len(found)))
+        found += [each for each in page.items if accepts(each)]
+        query = replace(query, after=page.next)
+        if page.next is None or len(found) == query.limit:
+            break
+    return Page(found, query.after)
+
+
 async def query_all(store: Store, container: str, query: Query, most_pages: int = sys.maxsize) -> list[Document]:
     """The documents that the query finds, read page by page: all, or those of the first `most_pages`."""
     found: list[Document] = []

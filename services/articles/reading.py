@@ -26,6 +26,7 @@ from services.articles.sources import observations_of, with_source_counts
 from services.parse.language import primary_subtag
 from services.parse.text import words_of
 from services.ports import (
+    MAX_PAGES,
     Clock,
     Document,
     Listed,
@@ -37,6 +38,7 @@ from services.ports import (
     Store,
     Upsert,
     Where,
+    filled_page,
     listed,
     listed_documents,
 )
@@ -98,9 +100,6 @@ def _has(words: Sequence[str], phrase: tuple[str, ...]) -> bool:
     return any(tuple(words[start : start + size]) == phrase for start in range(len(words) - size + 1))
 
 
-MAX_PAGES = 20
-"""Pages that one list reads to find articles that meet the filters. It then ends early, with a cursor."""
-
 CONDITIONS: dict[str, tuple[str, Operator]] = {
     "sentiment": ("sentiment", "eq"),
     "status": ("status", "eq"),
@@ -151,18 +150,6 @@ def article_filter(given: Mapping[str, str]) -> ArticleFilter:
     if unscored:  # an analysed article without a sentiment could not be scored
         where[:0] = [Where("sentiment", "missing"), Where("status", "eq", "analyzed")]
     return ArticleFilter(tuple(where), search)
-
-
-async def _page(store: Store, query: Query, search: TextSearch) -> Page:
-    """One page of the articles that the query finds and the search accepts."""
-    found: list[Document] = []
-    for _ in range(MAX_PAGES):
-        page = await store.query(ARTICLES.name, replace(query, limit=query.limit - len(found)))
-        found += [each for each in page.items if search.accepts(each)]
-        query = replace(query, after=page.next)
-        if page.next is None or len(found) == query.limit:
-            break
-    return Page(found, query.after)
 
 
 def _query(where: Sequence[Where], limit: int) -> Query:
@@ -234,7 +221,7 @@ class Articles:
         source = next((str(each.value) for each in by.where if each.field == "sources"), None)
         query = _query(by.where, limit)
         if source is None:
-            page = await _page(self._store, replace(query, after=after), by.search)
+            page = await filled_page(self._store, ARTICLES.name, replace(query, after=after), by.search.accepts)
         else:
             page = await _page_of_source(self._store, source, query, after, by.search)
         return await with_source_counts(self._store, listed(page, Article.from_document, "source_id"))

@@ -6,7 +6,6 @@ No index has the sentiment of a mention: a list with this filter reads on until 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -18,12 +17,9 @@ from models.values import format_time
 from services.articles.reading import UNSCORED
 from services.articles.sources import with_source_counts
 from services.parse.publisher_id import shown_name
-from services.ports import Document, Listed, Page, Query, Store, Where, listed, listed_documents
+from services.ports import Document, Listed, Query, Store, Where, filled_page, listed, listed_documents
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog
-
-MAX_PAGES = 20
-"""Pages that one list reads to find mentions with a sentiment. It then ends early, with a cursor."""
 
 
 def says(mention: Document, said: str) -> bool:
@@ -48,14 +44,8 @@ async def mentions_page(
     if until is not None:
         where.append(Where("published_at", "lt", format_time(until)))
     query = Query(tuple(where), partition=tool_id, order="by_published", reverse=True, limit=limit, after=after)
-    found: list[Document] = []
-    for _ in range(MAX_PAGES):
-        page = await store.query(MENTIONS.name, query)
-        found += [each for each in page.items if said is None or says(each, said)]
-        if said is None or page.next is None or len(found) == limit:
-            break
-        query = replace(query, limit=limit - len(found), after=page.next)
-    return listed(Page(found, page.next), SentimentScore.from_document, "source_id")
+    page = await filled_page(store, MENTIONS.name, query, lambda each: said is None or says(each, said))
+    return listed(page, SentimentScore.from_document, "source_id")
 
 
 async def mentions_of_article(store: Store, catalog: Catalog, article: Article) -> Listed[NamedMention]:

@@ -7,13 +7,12 @@ import pytest
 
 from models.errors import InvalidInput
 from services.articles.reading import (
-    MAX_PAGES,
     NOT_DELETED,
     Articles,
     _query,
     article_filter,
 )
-from services.ports import Where, utc_now
+from services.ports import MAX_PAGES, Where, utc_now
 from services.store.sqlite import SqliteStore
 from tests.documents import NOW, observation
 from tests.unit.articles.test_reading import carried_by, named

@@ -7,7 +7,7 @@ from typing import Any
 
 from models.resources.articles import NamedMention, ObservationResource
 from models.stored import WordsJudgement
-from services.mentions.listing import MAX_PAGES, mentions_page
+from services.mentions.listing import mentions_page
 from services.store.sqlite import SqliteStore
 from tests import documents
 from tests.documents import TOOL_ID, article, mention, observation
@@ -46,10 +46,6 @@ async def test_pages_are_filled_with_mentions_of_the_sentiment(store: SqliteStor
     assert await pages_of(store, 5, "negative") == [["m02"]]
     assert await pages_of(store, 5, "neutral") == [[]]
     assert await pages_of(store, 5, "unscored", NOW - timedelta(minutes=4)) == [["m01", "m04"]]
-
-
-def test_a_list_reads_at_most_twenty_pages() -> None:
-    assert MAX_PAGES == 20
 
 
 BAD = WordsJudgement(sentiment="negative", score=0.9, polarity=-0.5)

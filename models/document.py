@@ -173,17 +173,18 @@ class DocumentProduct(_OfArticle):
         "Why it is in quarantine. `UNKNOWN_PROFILE`: the page could not be read. `MISSING_CRITICAL_METADATA`: no "
         "headline of the article, or too little text. `CHECKSUM_MISMATCH`: the archive returned other bytes."
     )
+    quarantine_reason: Text | None = optional("The same in words, with what was found.")
     manual_review_status: ReviewStatus | None = optional(
         "`PENDING`, `CLEARED_RETRY_APPROVED` (tried again) or `CLEARED_TERMINAL` (dropped)."
     )
 
-    raw_archive_container: Text | None = None
-    raw_archive_key: Text | None = None
-    derived_archive_prefix: Text | None = None
+    raw_archive_container: Text | None = internal("The container of the archive that has the page.")
+    raw_archive_key: Text | None = internal("The key of the page in the archive.")
+    derived_archive_prefix: Text | None = internal("What the keys of the document's files begin with.")
     archive_day: Day | None = None
 
     hints: dict[str, JsonValue] | None = internal(
-        "What was known of the page before it was fetched: `host`, `publisher`, `language`."
+        "What was known of the page before it was fetched: `host` and `language`."
     )
     provenance: dict[str, JsonValue] | None = internal(
         "Where the text is from: `asked_by` (`FEED` or `PERSON`), `feed_id`, and the `url` that the page was fetched "
@@ -235,18 +236,22 @@ class FileObject(_OfArticle):
     entity_type: Literal["FileObject"] = "FileObject"
     ttl_timestamp: UnixSeconds | None = lives(days=30)
     role: FileRole = Field(
-        description="`RAW`: the page. `NORMALIZED`: its text. `QUARANTINE_CONTEXT`: what was found on a page that "
-        "waits for a person."
+        description="`RAW`: the page. `NORMALIZED`: its text. `QUARANTINE_CONTEXT`: the text of a page that waits for "
+        "a person, after the reason."
     )
     name: IdPart = Field(description="The revision that the file belongs to.")
-    archive_container: Text
-    archive_key: Text
+    archive_container: Text = internal("The container of the archive that has the object.", default=...)
+    archive_key: Text = internal("The key of the object in the archive.", default=...)
     content_type: Text = Field(description="The media type of the object in the archive.")
     byte_length: Count = Field(description="The size of the object in the archive, in bytes.")
     etag: Text | None = internal("The ETag of the object in the archive.")
-    sha256: Sha256 = internal("The hash of the object in the archive.", default=...)
+    sha256: Sha256 = Field(description="The hash of the object in the archive.")
     created_by: CreatedBy = Field(description="The workflow and the run that made the file.")
 
     @property
+    def file_id(self) -> str:
+        return f"{self.role}:{self.name}"
+
+    @property
     def id(self) -> str:
-        return f"FILE:{self.role}:{self.name}"
+        return f"FILE:{self.file_id}"

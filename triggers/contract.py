@@ -135,6 +135,7 @@ TAGS: Mapping[str, str] = {
     "Sentiment": "Aggregates, and the mentions behind them.",
     "History": "Figures by day and by hour.",
     "Articles": "What was published, each article once.",
+    "Documents": "The full texts behind articles.",
     "Stories": "Articles about one event.",
     "Signals": "What a story suggests for a tool.",
     "Feeds": "The sources.",

@@ -4,10 +4,12 @@ from typing import get_args
 
 import azure.functions as func
 
+from models.errors import InvalidInput
 from models.request import FEED_ID_FORM, Nothing
 from models.resources.articles import (
     ArticleResource,
     DocumentResource,
+    FileResource,
     MentionResource,
     ObservationResource,
     QuarantinePreview,
@@ -18,6 +20,8 @@ from services.articles.quarantine import STATUSES, Review
 from services.articles.reading import LAYERS, LONGEST_SEARCH, SAID, article_filter
 from services.articles.sources import sources_of
 from services.container import Container
+from services.documents.documents import STATUSES as DOCUMENT_STATUSES
+from services.documents.documents import DocumentFilter
 from services.feeds.claims import INGESTION_STAGE
 from services.mentions.listing import mentions_of_article
 from services.operations.export import LAYERS as EXPORT_LAYERS
@@ -26,7 +30,7 @@ from services.parse.publisher_id import shown_name
 from triggers.bindings import Routes
 from triggers.contract import Answer, Header, ListOf, ok
 from triggers.http_codec import json_lines, json_response, left_out, no_content, resources_response, sent, text_response
-from triggers.parameters import MAX_LIMIT, VIEW, given_of, maybe_one_of, one_of, page_of, text, time, whole
+from triggers.parameters import MAX_LIMIT, VIEW, flag, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
 articles_http = Routes()
 
@@ -69,6 +73,12 @@ EXPORT_CURSOR = text(
     "since.",
     form="cursor",
 )
+BY_TOOL = text("tool", "Documents of articles that mention the tool: an id, a name or an alias.", example="Python")
+BY_ARTICLE = text("article", "The document of this article: an id.", example="dedup:0f8fad5bd9cb469fa16570867728950e")
+ACQUIRED = maybe_one_of(
+    "status", DOCUMENT_STATUSES, "Documents with this `acquisition_status` or `validation_status`.", "QUARANTINED"
+)
+ELIGIBLE = flag("eligible", "`true`: documents that are to be tried now, since `next_eligible_attempt_at` has come.")
 HELD = maybe_one_of("status", STATUSES, "Items with this `manual_review_status`.", "PENDING")
 
 
@@ -116,15 +126,56 @@ async def delete_article(services: Container, req: func.HttpRequest) -> func.Htt
     return no_content()
 
 
-@articles_http.get("articles/{article_id}/document", returns=DocumentResource)
+@articles_http.get("documents", BY_TOOL, BY_ARTICLE, ACQUIRED, ELIGIBLE, returns=ListOf("Documents", DocumentResource))
+async def list_documents(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the full texts behind articles, newest first.
+
+    Eligible ones are in the order in which they are tried. A page with the filter `tool` may be shorter than `limit`.
+    """
+    return await _documents(services, req, BY_TOOL.of(req))
+
+
+@articles_http.get("tools/{tool}/documents", ACQUIRED, ELIGIBLE, returns=ListOf("Documents", DocumentResource))
+async def list_tool_documents(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """List the full texts behind the articles of a tool.
+
+    In the order of the articles, newest first. A page may be shorter than `limit`.
+    """
+    return await _documents(services, req, req.route_params["tool"])
+
+
+async def _documents(services: Container, req: func.HttpRequest, tool: str | None) -> func.HttpResponse:
+    article, view = BY_ARTICLE.of(req), VIEW.of(req)
+    if article and tool:
+        raise InvalidInput("article", "without tool: an article has one document")
+    source_id = (await services.articles.get(article)).source_id if article else None
+    tool_id = (await services.tools.get(tool)).tool_id if tool else None
+    asked = DocumentFilter(ACQUIRED.of(req), ELIGIBLE.of(req), source_id, tool_id)
+    page = await services.fetching.documents.page(asked, *page_of(req))
+    return resources_response(page, lambda each: DocumentResource.of(each, view))
+
+
+@articles_http.get("articles/{article_id}/document", tag="Documents", returns=DocumentResource)
 async def get_document(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Get the state of an article's full text."""
     found = await services.fetching.documents.get(req.route_params["article_id"], VIEW.of(req))
     return json_response(found.shown())
 
 
+@articles_http.get("articles/{article_id}/document/files/{file_id}", tag="Documents", returns=FileResource)
+async def get_document_file(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """Read a file of an article's full text.
+
+    The text, the page as it was fetched (5 MB at most), or what stands on a page that waits for a person.
+    """
+    parts = req.route_params
+    found = await services.fetching.documents.file(parts["article_id"], parts["file_id"], VIEW.of(req))
+    return json_response(found.shown())
+
+
 @articles_http.post(
     "articles/{article_id}/document",
+    tag="Documents",
     body=Nothing,
     returns=Answer(202, "Accepted: the page is fetched soon.", DocumentResource),
     problems={409: "The document is in quarantine: review it first."},
@@ -185,15 +236,15 @@ async def list_quarantine(services: Container, req: func.HttpRequest) -> func.Ht
 @articles_http.get(
     "quarantine/{quarantine_id}/preview",
     returns=QuarantinePreview,
-    problems={400: "The item is a full text, which has no preview.", 409: "The batch was reviewed."},
+    problems={409: "The item was reviewed."},
     is_management=True,
 )
 async def preview_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    """Show what each decision about a batch would do.
+    """Show what each decision about a batch or a full text would do.
 
-    Nothing is written.
+    Nothing is written. Of a full text: what its archived page is found to be now.
     """
-    found = await services.workflows.previews.of_batch(req.route_params["quarantine_id"])
+    found = await services.workflows.previews.of_item(req.route_params["quarantine_id"])
     return json_response(found.shown())
 
 

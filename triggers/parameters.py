@@ -228,6 +228,11 @@ PARTS: dict[str, Parameter[str | None]] = {
         ),
         in_path("correction_id", "The id of a correction.", "20260221-1"),
         in_path("quarantine_id", "The id of an item in quarantine.", "batch-1"),
+        in_path(
+            "file_id",
+            "The id of a file, or a role for the latest one: NORMALIZED, RAW or QUARANTINE_CONTEXT.",
+            "NORMALIZED",
+        ),
         in_path("run_id", "The id of a run.", "run-1"),
         in_path("host", "The name of a host, with its port if that is not the usual one.", "example.com"),
         in_path("name", "The name of a queue.", "analyze-articles"),

@@ -147,16 +147,25 @@ class ArticleResource(Stored):
 
 
 class FileResource(Stored):
-    """One file of a full text. Its place in the archive is not shown."""
+    """One file of a full text."""
 
     DOCUMENTS = (FileObject,)
 
-    links: dict[str, str] = Field(description="Paths: the article, and the run that made the file.")
+    file_id: str = Field(description="The id: the role and the name.")
+    data_product_id: str = Field(description="The document's own id, a UUID that follows from the article.")
+    links: dict[str, str] = Field(description="Paths: the file itself, the article, and the run that made the file.")
+    text: str | None = added(
+        "The content, alone in `GET articles/{article_id}/document/files/{file_id}`. A page is read in the charset of "
+        "its `content_type`, or as UTF-8."
+    )
 
     @classmethod
     def of(cls, file: FileObject, view: View = "default") -> Self:
         article, run = path("articles", file.source_id), path("runs", file.created_by.job_run_id)
-        return cls.made(file, view, links=links(article=article, run=run))
+        own = path("articles", file.source_id, "document", "files", file.file_id)
+        product = file.data_product_id
+        paths = links(self=own, article=article, run=run)
+        return cls.made(file, view, file_id=file.file_id, data_product_id=product, links=paths)
 
 
 class DocumentResource(Stored):
@@ -188,7 +197,7 @@ class QuarantineResource(Stored):
 
     DOCUMENTS = (QuarantineItem,)
 
-    links: dict[str, str] = Field(description="Paths: the preview of a batch; the feed, or the article.")
+    links: dict[str, str] = Field(description="Paths: the preview; the feed, or the article and its document.")
     run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
 
     @classmethod
@@ -198,9 +207,10 @@ class QuarantineResource(Stored):
             item,
             view,
             links=links(
-                preview=path("quarantine", item.quarantine_id, "preview") if is_batch else None,
+                preview=path("quarantine", item.quarantine_id, "preview"),
                 feed=path("feeds", item.subject) if is_batch else None,
                 article=None if is_batch else path("articles", item.subject),
+                document=None if is_batch else path("articles", item.subject, "document"),
             ),
         )
 
@@ -234,7 +244,7 @@ class AmbiguousEntry(Shape):
 
 
 class QuarantinePreview(Shape):
-    """What each decision about a batch would do."""
+    """What each decision about an item in quarantine would do."""
 
     quarantine_id: str = Field(description="The item.")
     entries: Count = Field(description="Entries of the batch.")
@@ -242,3 +252,8 @@ class QuarantinePreview(Shape):
     complete: bool = Field(description="Whether these are all.")
     effects: dict[str, EffectOfDecision] = Field(description="By decision: what it would do.")
     ambiguous: tuple[AmbiguousEntry, ...] = Field(description="Up to 20 entries that may be several articles.")
+    finding: str = added(
+        "Of a full text: what its page in the archive is by the profiles of now, `VALID`, `QUARANTINED` or "
+        "`SKIPPED_UNAVAILABLE`, and why. An approval has the page fetched again, and it may have changed."
+    )
+    text: str = added("Of a full text: what stands on that page; its text alone if it is valid.")

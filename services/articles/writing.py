@@ -41,14 +41,13 @@ ALIAS_SECONDS = int(ALIAS_KEPT.total_seconds())
 
 class Asked(NamedTuple):
     """An article whose full text its feed or a person asks for. `revision` is that of the entry, `expires` the
-    article's `ttl_timestamp`; `publisher` and `language` are the article's, too."""
+    article's `ttl_timestamp`, as `language` is the article's."""
 
     source_id: str
     feed_id: str
     url: str
     revision: str
     expires: int | None
-    publisher: str | None = None
     language: str | None = None
     by: Literal["FEED", "PERSON"] = "FEED"
 
@@ -72,10 +71,9 @@ def asked_for(merged: Iterable[Merged], attempt: SourceAttempt) -> list[Asked]:
             continue
         if asks(source.full_text, article.get("text_for_analysis")):
             reading = article["canonical"]
-            expires, publisher = article.get("ttl_timestamp"), article.get("publisher_id")
+            expires, language = article.get("ttl_timestamp"), article.get("language")
             found[article["source_id"]] = Asked(
-                *(article["source_id"], source.key, reading["url"], reading["revision"], expires),
-                *(publisher, article.get("language")),
+                article["source_id"], source.key, reading["url"], reading["revision"], expires, language
             )
     return list(found.values())
 

@@ -33,18 +33,21 @@ class FetchingPart(Part):
 
     @cached_property
     def documents(self) -> Documents:
-        return Documents(self.of.store, self.of.announcer, self.of.articles, self.of.runs, self.of.clock)
+        of = self.of
+        return Documents(of.store, of.announcer, of.articles, of.archive, of.runs, of.clock)
+
+    @cached_property
+    def acquisition(self) -> Acquisition:
+        of = self.of
+        robots = Robots(of.fetcher, agents_of(of.settings.fetch_user_agent), of.clock)
+        pages = PageFetch(of.fetcher, robots, profiles.load(), PageReader())
+        return Acquisition(of.store, of.archive, self.documents, of.runs, pages, of.feeds.hosts, of.announce, of.clock)
 
     @cached_property
     def document_work(self) -> Handler:
         of = self.of
-        robots = Robots(of.fetcher, agents_of(of.settings.fetch_user_agent), of.clock)
-        pages = PageFetch(of.fetcher, robots, profiles.load(), PageReader())
-        acquisition = Acquisition(
-            of.store, of.archive, self.documents, of.runs, pages, of.feeds.hosts, of.announce, of.clock
-        )
         return Handler(
-            *(DOCUMENTS_STAGE, acquisition.work, of.store, of.announcer, of.clock),
+            *(DOCUMENTS_STAGE, self.acquisition.work, of.store, of.announcer, of.clock),
             portion=DOCUMENTS_STAGE.most,
             at_once=HOSTS_AT_ONCE,
         )

@@ -67,7 +67,9 @@ class WorkflowPart(Part):
     @cached_property
     def previews(self) -> Previews:
         of = self.of
-        return Previews(of.store, of.tools, of.quarantine, of.mentions.watchlist, of.clock)
+        return Previews(
+            of.store, of.tools, of.quarantine, of.fetching.acquisition.judged, of.mentions.watchlist, of.clock
+        )
 
     @cached_property
     def correction_changes(self) -> CorrectionChanges:

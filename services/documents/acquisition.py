@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from models.article import Article, FullText
 from models.document import CreatedBy, DocumentProduct, FileObject, FileRole
-from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
+from models.errors import ChangedMeanwhile, NotFound, ToolpulseError, Unavailable
 from models.feed import host_of_address
 from models.locator import DocumentAlias, document_key
 from models.run import MAX_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
@@ -36,7 +35,7 @@ from services.articles.writing import Announce
 from services.documents import life_cycle
 from services.documents.archived import Removal
 from services.documents.documents import Documents
-from services.documents.judging import Text, Unknown, Wanted, Withheld
+from services.documents.judging import PageFinding, Text, Unknown, Wanted, Withheld
 from services.documents.pages import Failed, PageFetch
 from services.feeds.hosts import cooling_of
 from services.feeds.outages import HostStates
@@ -51,7 +50,7 @@ from services.work.runs import RunEngine
 
 log = logging.getLogger("toolpulse.documents")
 
-NORMALIZED_TYPE = "text/plain; charset=utf-8"
+TEXT_TYPE = "text/plain; charset=utf-8"
 ARCHIVE_UNAVAILABLE = "ARCHIVE_UNAVAILABLE"
 PAUSE_SECONDS = 1.0
 """Between two pages of a host, unless its robots.txt asks for more."""
@@ -73,14 +72,6 @@ class _Try:
     files: list[FileObject] = field(default_factory=list)
     error: str | None = None
     status_code: int | None = None
-
-    @property
-    def wanted(self) -> Wanted:
-        article, reading, document = self.article, self.article.canonical, self.document
-        publishers = {reading.publisher, *(each.source_name for each in article.source_attribution.values())}
-        names = tuple(sorted(each for each in publishers if each))
-        characters = len(article.text_for_analysis or "")
-        return Wanted(reading.headline, names, characters, _url(document), document.provider, document.hints or {})
 
 
 @dataclass
@@ -117,6 +108,17 @@ class Acquisition:
             await self.store.create(RUNS.name, run_of(run_id, attempts, began, self.clock()).to_document())
         await self.hosts.note(self.clock())
         return Worked(done=len(due) - len(left), left=[each.source_id for each in left])
+
+    async def judged(self, source_id: str) -> tuple[Article, PageFinding]:
+        """The article, and what its page in the archive is by the profiles of now. Nothing is written. Raises NotFound
+        if one of them is gone."""
+        article = await self._article(source_id)
+        if article is None:
+            raise NotFound("article: it has expired, so its full text is not acquired any more")
+        document, file, page = await self.documents.archived(source_id, "RAW")
+        wanted = _wanted(document, article)
+        url = str((document.provenance or {}).get("url") or wanted.url)
+        return article, await self.pages.judged(page, file.content_type, replace(wanted, url=url))
 
     async def _due(self, source_ids: Sequence[str]) -> list[DocumentProduct]:
         keys = [(each, DocumentProduct.ID) for each in dict.fromkeys(source_ids)]
@@ -185,7 +187,7 @@ class Acquisition:
         holder = await self._holder(document)
         if holder is not None:
             return life_cycle.duplicate(document, holder, self.clock())
-        found = await self.pages.fetch(one.wanted)
+        found = await self.pages.fetch(_wanted(document, one.article))
         now = self.clock()
         if isinstance(found, Withheld):
             return life_cycle.unavailable(document, found.reason, now)
@@ -199,11 +201,10 @@ class Acquisition:
         raw = await self._file(one, found.body, "RAW", found.content_type)
         document = life_cycle.acquired(document, raw, found.url, found.etag, now)
         if isinstance(found.verdict, Unknown):
-            context = {"reason": found.verdict.why, "fingerprint": found.verdict.fingerprint}
-            data = json.dumps({**context, "document": found.verdict.extracted}).encode()
-            await self._file(one, data, "QUARANTINE_CONTEXT", "application/json")
+            context = f"{found.verdict.why} ({found.verdict.fingerprint})\n\n{found.verdict.seen}"
+            await self._file(one, context.encode(), "QUARANTINE_CONTEXT", TEXT_TYPE)
             return await self.documents.quarantine(document, one.article, found.verdict, now)
-        text = await self._file(one, found.verdict.text.encode(), "NORMALIZED", NORMALIZED_TYPE)
+        text = await self._file(one, found.verdict.text.encode(), "NORMALIZED", TEXT_TYPE)
         await self._name_in_article(document, text, found.verdict)
         return life_cycle.valid(document, found.verdict.extracted, now)
 
@@ -341,6 +342,14 @@ def _live(document: Document | None) -> Article | None:
     """The article, unless it was deleted."""
     article = Article.from_document(document) if document is not None else None
     return article if article is not None and article.deleted_at is None else None
+
+
+def _wanted(document: DocumentProduct, article: Article) -> Wanted:
+    reading, characters = article.canonical, len(article.text_for_analysis or "")
+    publishers = {reading.publisher, *(each.source_name for each in article.source_attribution.values())}
+    names = tuple(sorted(each for each in publishers if each))
+    known = {"provider": document.provider, "hints": document.hints or {}}
+    return Wanted(reading.headline, names, characters, _url(document), known)
 
 
 def _url(document: DocumentProduct) -> str:

@@ -9,19 +9,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from models.article import Article
-from models.document import DocumentProduct, FileObject
+from models.document import DocumentProduct, Eligibility, FileObject
 from models.errors import Conflict, InvalidTransition, NotFound, Unavailable
 from models.feed import host_of_address
 from models.quarantine import QuarantineItem, quarantine_id
 from models.resources.articles import DocumentResource, FileResource
 from models.resources.base import View
 from models.resources.runs import AttemptResource
+from models.states import AcquisitionStatus, ValidationStatus
+from models.values import format_time
+from services.articles.reading import article_filter
 from services.articles.writing import Asked
 from services.documents import life_cycle
-from services.ports import Clock, Document, Query, Store, Where, listed_documents, query_all, readable
+from services.parse.feed import charset_in, codec_of
+from services.ports import (
+    Archive,
+    Clock,
+    Document,
+    Listed,
+    Page,
+    Query,
+    Store,
+    Where,
+    listed,
+    listed_documents,
+    readable,
+)
 from services.store.change import Decided, change
 from services.store.containers import ARTICLES, DOCUMENTS, QUARANTINE
 from services.topology import ACQUIRE_DOCUMENTS
@@ -55,6 +71,28 @@ DOCUMENTS_STAGE = Stage(
 """A document counts its tries itself (life_cycle.py)."""
 
 
+STATUSES = (*get_args(AcquisitionStatus), *get_args(ValidationStatus))
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFilter:
+    """Which documents a list has. `status` is one of STATUSES; with `eligible`, the documents that are due. `source_id`
+    and `tool_id` are not given together."""
+
+    status: str | None = None
+    eligible: bool = False
+    source_id: str | None = None
+    tool_id: str | None = None
+
+    @property
+    def where(self) -> tuple[Where, ...]:
+        """The conditions of a query. Files have no eligibility."""
+        is_document = Where("eligibility", "in", get_args(Eligibility))
+        first = Where("eligibility", "eq", "ACQUIRE") if self.eligible else is_document
+        field = "acquisition_status" if self.status in get_args(AcquisitionStatus) else "validation_status"
+        return (first, Where(field, "eq", self.status)) if self.status else (first,)
+
+
 @dataclass(frozen=True, slots=True)
 class Documents:
     """Makes documents due and sends their messages, puts them into quarantine, and shows them."""
@@ -62,6 +100,7 @@ class Documents:
     store: Store
     announcer: Announcer
     articles: Articles
+    archive: Archive
     engine: RunEngine
     clock: Clock
 
@@ -84,7 +123,7 @@ class Documents:
         now, reading = self.clock(), article.canonical
         asked = Asked(
             *(article.source_id, reading.source, reading.url, reading.revision, article.ttl_timestamp),
-            *(article.publisher_id, article.language, "PERSON"),
+            *(article.language, "PERSON"),
         )
         await self.store.create_many(DOCUMENTS.name, [life_cycle.stub(asked, now).to_document()])
 
@@ -104,19 +143,57 @@ class Documents:
         """The document with its files and attempts. Raises NotFound without such an article, and for an article without
         a document."""
         article = await self.articles.get(article_id)
-        found = await query_all(self.store, DOCUMENTS.name, Query(partition=article.source_id))
-        own = next((each for each in found if each["id"] == DocumentProduct.ID), None)
-        if own is None:
-            raise NotFound(f"document: article {article_id!r} has none; POST asks for one")
-        others = [each for each in found if each["id"] != DocumentProduct.ID]
-        files = listed_documents(others, FileObject.from_document, "id")
-        attempts = await self.engine.attempts_at(article.source_id, life_cycle.TASK, MAX_ATTEMPTS_SHOWN)
-        shown = DocumentResource.of(DocumentProduct.from_document(own), view).with_added(
+        document, files = await self._stored(article.source_id)
+        attempts = await self.engine.attempts_at(document.source_id, life_cycle.TASK, MAX_ATTEMPTS_SHOWN)
+        shown = DocumentResource.of(document, view).with_added(
             files=[FileResource.of(each, view) for each in files.items],
             attempts=[AttemptResource.of(each, view) for each in attempts.items],
         )
         unreadable = [*files.unreadable, *attempts.unreadable]
         return shown.with_added(unreadable=unreadable) if unreadable else shown
+
+    async def file(self, article_id: str, file_id: str, view: View = "default") -> FileResource:
+        """The file with this id, or the latest one in this role, with its content as text. Raises NotFound, and Damaged
+        if the archive has other bytes."""
+        article = await self.articles.get(article_id)
+        _, file, data = await self.archived(article.source_id, file_id)
+        charset = codec_of(charset_in(file.content_type)) or "utf-8"
+        return FileResource.of(file, view).with_added(text=data.decode(charset, "replace"))
+
+    async def archived(self, source_id: str, file_id: str) -> tuple[DocumentProduct, FileObject, bytes]:
+        """The document, and its file with this id, or the latest one in this role, with what the archive has of it."""
+        document, files = await self._stored(source_id)
+        named = [each for each in files.items if file_id in (each.role, each.file_id)]
+        if not named:
+            raise NotFound(f"file: the document has none with the id or role {file_id!r}")
+        file = max(named, key=lambda each: each.created_at)
+        return document, file, await self.archive.get(file.archive_key)
+
+    async def page(self, by: DocumentFilter, limit: int, after: str | None) -> Listed[DocumentProduct]:
+        """The documents that meet all filters, newest first; the eligible ones in the order in which they are tried.
+        Those of a tool are in the order of their articles, and a page of them may be shorter than `limit`."""
+        if by.tool_id is None:
+            order = "by_due" if by.eligible else "by_created"
+            query = Query(by.where, by.source_id, order, not by.eligible, limit, after, may_be_stale=True)
+            page = await self.store.query(DOCUMENTS.name, query)
+        else:
+            articles = await self.articles.page(article_filter({"tool": by.tool_id}), limit, after)
+            keys = [(each.source_id, DocumentProduct.ID) for each in articles.items]
+            stored = await self.store.read_many(DOCUMENTS.name, keys, may_be_stale=True)
+            found = [each for each in stored if each is not None and all(one.is_met_by(each) for one in by.where)]
+            page = Page(found, articles.next)
+        now = Where("next_eligible_attempt_at", "le", format_time(self.clock()))
+        due = [each for each in page.items if not by.eligible or now.is_met_by(each)]
+        is_last = by.tool_id is None and len(due) < len(page.items)
+        return listed(Page(due, None if is_last else page.next), DocumentProduct.from_document, "source_id")
+
+    async def _stored(self, source_id: str) -> tuple[DocumentProduct, Listed[FileObject]]:
+        found = (await self.store.query(DOCUMENTS.name, Query(partition=source_id))).items
+        own = next((each for each in found if each["id"] == DocumentProduct.ID), None)
+        if own is None:
+            raise NotFound(f"document: article {source_id!r} has none; POST asks for one")
+        others = [each for each in found if each is not own]
+        return DocumentProduct.from_document(own), listed_documents(others, FileObject.from_document, "id")
 
     async def quarantine(
         self, document: DocumentProduct, article: Article, unknown: Unknown, now: datetime
@@ -147,7 +224,8 @@ class Documents:
             await self.store.replace(QUARANTINE.name, known.reopened(now).to_document(), known.stored_etag or "")
         elif known is None:
             await self.store.upsert(QUARANTINE.name, item.to_document())
-        after = life_cycle.quarantined(document, unknown.reason, unknown.fingerprint, name, unknown.extracted, now)
+        why = {**unknown.extracted, "quarantine_reason": unknown.why}
+        after = life_cycle.quarantined(document, unknown.reason, unknown.fingerprint, name, why, now)
         if known is not None and known.manual_review_status == "CLEARED_TERMINAL":
             return life_cycle.reviewed(after, "CLEARED_TERMINAL", article.ttl_timestamp, now) or after
         return after

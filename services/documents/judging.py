@@ -82,14 +82,13 @@ class NotRead:
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What the article says of itself: its headline, the names of its publishers, the number of characters of the
-    feed's text, and the address of the page; with the feed and the hints of its document."""
+    feed's text, and the address of the page; `known`: the feed and the hints of its document."""
 
     headline: str
     publishers: tuple[str, ...]
     feed_characters: int
     url: str
-    provider: str = ""
-    hints: Mapping[str, Any] = field(default_factory=dict)
+    known: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +109,15 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The finding that a person must look at the page."""
+    """The finding that a person must look at the page. `seen` is what stands on the page: its title, headings and
+    text, one in a line."""
 
     reason: QuarantineReason
     fingerprint: str
     why: str
     extracted: dict[str, Any]
     follow: str | None = None
+    seen: str = field(default="", repr=False)
 
 
 PageFinding = Text | Withheld | Unknown
@@ -137,7 +138,8 @@ def judge(
     extracted = _made(profile, wanted, page.shape, page.encoding, notes)
     missing = missing_in(page, text, wanted, profile)
     if missing is not None:
-        return Unknown(*missing, extracted, other_address(page, wanted.url))
+        seen = "\n".join(filter(None, (page.title, *page.headings, page.text[:MAX_CHARACTERS])))
+        return Unknown(*missing, extracted, other_address(page, wanted.url), seen)
     if len(text) < wanted.feed_characters * TEXT_LONGER_BY:
         return Withheld("NOTHING_MORE")
     return Text(text, {**extracted, "characters": len(text)})
@@ -229,17 +231,12 @@ def _made(
     profile: Profile, wanted: Wanted, shape: str, encoding: str = "", notes: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The fields of the document that say how its text was made."""
-    signature = signature_of(shape)
+    signature, host = signature_of(shape), urlsplit(wanted.url).hostname or ""
     decoded = [f"decoded as {encoding}"] if encoding not in ("", "utf-8") else []
     return {
         "extraction_profile_id": profile.id_and_version,
         "header_signature_hash": signature,
-        "profile_selection_inputs": {
-            "provider": wanted.provider,
-            "hints": dict(wanted.hints),
-            "host": urlsplit(wanted.url).hostname or "",
-            "header_signature_hash": signature,
-        },
+        "profile_selection_inputs": {**wanted.known, "host": host, "header_signature_hash": signature},
         "normalization_notes": (*decoded, *notes),
     }
 

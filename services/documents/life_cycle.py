@@ -47,13 +47,12 @@ def stub(asked: Asked, now: datetime) -> DocumentProduct:
 
 def _discovered(asked: Asked) -> dict[str, Any]:
     """The fields that say which page is to be acquired, and why."""
-    hints = {"host": host_of_address(asked.url), "publisher": asked.publisher, "language": asked.language}
     return {
         "provider": asked.feed_id,
         "locators": (Locator(kind="URL", value=asked.url),),
         "locator_identity": identity_of(asked.url),
         "revision": asked.revision,
-        "hints": {name: hint for name, hint in hints.items() if hint},
+        "hints": {"host": host_of_address(asked.url), "language": asked.language},
         "provenance": {"asked_by": asked.by, "feed_id": asked.feed_id},
     }
 
@@ -220,6 +219,7 @@ def _anew(document: DocumentProduct, now: datetime) -> dict[str, Any]:
         "skip_reason": None,
         "duplicate_of": None,
         "quarantine_reason_code": None,
+        "quarantine_reason": None,
     }
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from yarl import URL
 
 from models.document import SkipReason
-from services.documents.judging import NotRead, PageContent, Text, Unknown, Wanted, Withheld, judge
+from services.documents.judging import NotRead, PageContent, PageFinding, Text, Unknown, Wanted, Withheld, judge
 from services.documents.profiles import Profile, Profiles
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, FetchRequest, FetchResult, FetchStatus
@@ -211,12 +211,16 @@ class PageFetch:
             return Withheld("NOT_HTML")
         if len(body) > MAX_PAGE_BYTES:
             return Withheld("TOO_LARGE")
-        profile = self.profiles.of(wanted.url)
-        page = await self.reader.read(body, charset_in(content_type), profile)
-        verdict = judge(page, wanted, profile, result.robots_tag or "", self.robots.agents)
+        verdict = await self.judged(body, content_type, wanted, result.robots_tag or "")
         if isinstance(verdict, Withheld):
             return verdict
         return Fetched(result.url, body, content_type[:200], result.etag, verdict, result.status_code)
+
+    async def judged(self, body: bytes, content_type: str, wanted: Wanted, robots_tag: str = "") -> PageFinding:
+        """What the page is, by the profile of its host."""
+        profile = self.profiles.of(wanted.url)
+        page = await self.reader.read(body, charset_in(content_type), profile)
+        return judge(page, wanted, profile, robots_tag, self.robots.agents)
 
 
 def _without_body(result: FetchResult) -> Outcome:

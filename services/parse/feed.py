@@ -113,7 +113,7 @@ def _plain(body: bytes, content_type: str) -> tuple[bytes, list[str]]:
     plain = body.removeprefix(codecs.BOM_UTF8)
     declared = _DECLARED.match(plain)
     named = (charset_in(content_type), declared[1].decode() if declared else "")
-    return plain, [name for each in named if (name := _charset(each))]
+    return plain, [name for each in named if (name := codec_of(each))]
 
 
 def charset_in(content_type: str) -> str:
@@ -122,7 +122,7 @@ def charset_in(content_type: str) -> str:
     return found[1] if found else ""
 
 
-def _charset(name: str) -> str | None:
+def codec_of(name: str) -> str | None:
     """The codec of a charset; None if there is none, or if a document that begins with an ASCII `<` cannot be in it."""
     try:
         codec = codecs.lookup(name).name

@@ -160,8 +160,11 @@ ARTICLES = Container(
 DOCUMENTS = Container(
     "documents",
     "source_id",
-    orders={"by_due": _ascending("eligibility", "next_eligible_attempt_at")},
-    indexed_only=("eligibility",),
+    orders={
+        "by_due": _ascending("eligibility", "next_eligible_attempt_at"),
+        "by_created": _ascending("created_at"),
+    },
+    indexed_only=("eligibility", "acquisition_status", "validation_status"),
 )
 LOCATORS = Container("locators", "locator", indexed_only=("locator",))
 MENTIONS = Container(

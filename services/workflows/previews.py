@@ -3,19 +3,20 @@
 Nothing is written. What is stored is compared with what the changed tool would find. An article whose analysis is due
 counts by what the tool finds in it now, so that only the change counts. A decision is counted from the batch: articles,
 ids, and mentions as the detector finds tools in the articles that would be new; what becomes of an edited article is
-known once it is analysed.
+known once it is analysed. A full text is judged anew, as its page is in the archive.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from models.article import Article, ArticleDocument
-from models.errors import Conflict, InvalidInput
+from models.errors import Conflict
 from models.feed import Feed
+from models.quarantine import QuarantineItem
 from models.raw_item import RawItem
 from models.resources.articles import AmbiguousEntry, EffectOfDecision, EffectOnTool, QuarantinePreview
 from models.resources.tools import NameInArticle, PreviewedArticle, ToolFields, ToolPreview
@@ -27,6 +28,8 @@ from services.articles.matching import KnownEntries, candidates_of, grouped, mat
 from services.articles.merge import merge
 from services.articles.quarantine import Ambiguous, Quarantine, items_of, sort_out
 from services.articles.writing import known_articles
+from services.documents.archived import MAX_SCORED
+from services.documents.judging import PageFinding, Text, Unknown
 from services.mentions.corrections import corrections_of_mentions, removes
 from services.mentions.understanding import detect
 from services.ports import Clock, Document, Store, readable
@@ -92,6 +95,7 @@ class Previews:
     store: Store
     catalog: Catalog
     quarantine: Quarantine
+    judged: Callable[[str], Awaitable[tuple[Article, PageFinding]]]
     watchlist: Watchlist
     clock: Clock
 
@@ -142,14 +146,14 @@ class Previews:
         not_about = {each.source_id for each in found if removes(each)}
         return [each for each in changes if each.article.source_id not in not_about]
 
-    async def of_batch(self, quarantine_id: str) -> QuarantinePreview:
+    async def of_item(self, quarantine_id: str) -> QuarantinePreview:
         """The effect of each decision, by its name. Dropping has none, and neither has any decision once the feed is
-        gone. Raises InvalidInput for a full text, and Conflict for an item that was reviewed."""
+        gone. Raises Conflict for an item that was reviewed."""
         item = await self.quarantine.get(quarantine_id)
-        if item.kind != "BATCH":
-            raise InvalidInput("quarantine_id", "a batch of a feed: what a full text changes is known once it is read")
         if item.decision is not None:
             raise Conflict(f"quarantine item {quarantine_id} was reviewed already: {item.decision}")
+        if item.kind == "DOCUMENT":
+            return await self._of_document(item)
         items = await items_of(self.store, item)
         looked_at = items[:MAX_ENTRIES]
         effects: dict[str, EffectOfDecision] = dict.fromkeys(item.decisions, NO_EFFECT)
@@ -178,6 +182,24 @@ class Previews:
             ambiguous=tuple(map(_sample, ambiguous[:MAX_AMBIGUOUS])),
         )
 
+    async def _of_document(self, item: QuarantineItem) -> QuarantinePreview:
+        """An approval has the page fetched again. Until then, its copy in the archive says what comes of it."""
+        article, found = await self.judged(item.subject)
+        effects, text = dict.fromkeys(item.decisions, NO_EFFECT), ""
+        if isinstance(found, Text):
+            finding, text = "VALID: the text would be scored", found.text
+            of_text = article.model_copy(update={"text_for_analysis": text[:MAX_SCORED]})
+            named = await asyncio.to_thread(detect, of_text, await self.watchlist.detector())
+            added = Counter(named.keys() - set(article.detected_tool_ids))
+            effects["CLEARED_RETRY_APPROVED"] = await self._counted(added, changed_articles=1)
+        elif isinstance(found, Unknown):
+            finding, text = f"QUARANTINED: {found.why}", found.seen
+        else:
+            finding = f"SKIPPED_UNAVAILABLE: {found.reason}"
+        counts = {"entries": 1, "entries_looked_at": 1, "complete": True}
+        shown = {**counts, "effects": effects, "ambiguous": (), "finding": finding, "text": text}
+        return QuarantinePreview.shaped({"quarantine_id": item.quarantine_id, **shown})
+
     async def _effect(
         self, candidates: Sequence[Candidate], attempt: SourceAttempt, present: Collection[str]
     ) -> EffectOfDecision:
@@ -196,20 +218,17 @@ class Previews:
         changed = sum(each is not None and not each.get("deleted_at") for each in articles_of.values())
         made = [merge(None, None, group, attempt).article for key, group in groups.items() if articles_of[key] is None]
         articles = [each for each in made if each is not None]
+        found = await asyncio.to_thread(_detected, articles, await self.watchlist.detector())
+        return await self._counted(found, new_articles=len(articles), changed_articles=changed)
+
+    async def _counted(self, found: Counter[str], **articles: int) -> EffectOfDecision:
+        """The effect of so many more mentions of each tool."""
         detector = await self.watchlist.detector()
-        found = await asyncio.to_thread(_detected, articles, detector)
         most = sorted(found.items(), key=lambda each: (-each[1], each[0]))[:MAX_TOOLS]
         names = {tool_id: detector.tools[tool_id].primary_name for tool_id, _ in most}
         tools = [EffectOnTool(tool_id=each, tool=names[each], mentions_added=count) for each, count in most]
-        return EffectOfDecision(
-            new_articles=len(articles),
-            changed_articles=changed,
-            ids_added=0,
-            left_out=0,
-            mentions_added=found.total(),
-            tools_changed=len(found),
-            tools=tuple(tools),
-        )
+        counts = {"mentions_added": found.total(), "tools_changed": len(found), "tools": tuple(tools)}
+        return NO_EFFECT.model_copy(update={**articles, **counts})
 
 
 def _candidates(items: Sequence[RawItem], source: Source, attempt: SourceAttempt) -> list[Candidate]:

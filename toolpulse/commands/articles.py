@@ -12,7 +12,7 @@ from toolpulse.declare import group
 from toolpulse.made import a_deletion, a_list, an_act, an_item
 
 articles = group("List articles, show where they come from, and correct what was put together.")
-documents = group("Show and acquire the full texts behind articles.")
+documents = group("List, show, read and acquire the full texts behind articles.")
 stories = group("List stories, show them with their articles, and correct them.")
 
 
@@ -69,13 +69,21 @@ def _reasons(call: Call, entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _show_document(call: Call, found: dict[str, Any]) -> None:
-    names = ["acquisition_status", "skip_reason", "validation_status", "last_error_fingerprint", "quarantine_id"]
+    names = ["acquisition_status", "skip_reason", "validation_status", "last_error_fingerprint"]
+    names += ["quarantine_id", "manual_review_status", "quarantine_reason"]
     waits = ["next_eligible_attempt_at"] if found["eligibility"] == "ACQUIRE" else []
     call.out.item(found, [name for name in (*names, *waits) if name in found])
     if not found["attempts"]:
         call.out.say("No attempt was made yet.")
     columns = ["attempt_no", "started_at", "status", "duration_ms", "error_fingerprint"]
     call.out.section("attempts", found["attempts"], columns)
+    files = [{**each, "made_by": each["created_by"]["workflow"]} for each in found["files"]]
+    call.out.section("files", files, ["file_id", "byte_length", "sha256", "made_by", "created_at"])
+
+
+def _show_file(call: Call, found: dict[str, Any]) -> None:
+    for line in found["text"].splitlines():
+        call.out.line(line)
 
 
 def _show_acquired(call: Call, document: dict[str, Any]) -> None:
@@ -97,7 +105,13 @@ a_list(articles, "list", "list_articles", ["timestamp", "sentiment", "headline",
 an_item(articles, "show", "get_article", _show)
 an_item(articles, "ledger", "get_article_ledger", _show_ledger)
 an_act(articles, "split", "split_article", arguments=["source"], prints="correction_id")
+a_list(
+    *(documents, "list", "list_documents"),
+    ["created_at", "acquisition_status", "validation_status", "next_eligible_attempt_at", "url", "source_id"],
+    rows=lambda _call, each: [{**each, "url": each["locators"][0]["value"]}],
+)
 an_item(documents, "show", "get_document", _show_document)
+an_item(documents, "read", "get_document_file", _show_file)
 an_act(documents, "acquire", "acquire_document", show=_show_acquired)
 a_deletion(articles, "delete", "delete_article", "{article_id}", asks="Delete {article_id} and all its mentions?")
 a_list(

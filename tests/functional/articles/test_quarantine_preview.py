@@ -25,7 +25,7 @@ def entries(guid: str, days: int) -> list[Item]:
 
 async def previewed(world: World, analysis: Analysing) -> dict[str, Any]:
     batch = await quarantined_batch(world)
-    found = await analysis.worker.services.workflows.previews.of_batch(batch.quarantine_id)
+    found = await analysis.worker.services.workflows.previews.of_item(batch.quarantine_id)
     return found.model_dump(mode="json")
 
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 from models.article import LISTED_SOURCES
 from models.feed import Feed
 from models.run import IngestionBatch, read_run
+from services.archive.folder import FolderArchive
 from services.articles.entries import EntryIngestion
 from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion
@@ -191,7 +194,8 @@ class Worker:
         self.claims = Claims(store, self.engine, self.announcer, self.hosts, settings, apis, new_id)
         chance = random.Random(1)
         poller = FeedPoller(shelf, apis, credentials_in({}), no_tickers, FeedRegistry(store, clock).registered)
-        discover = Documents(store, self.announcer, Articles(store, clock), self.engine, clock).discover
+        archive = FolderArchive(Path(tempfile.gettempdir()) / "toolpulse-no-archive")
+        discover = Documents(store, self.announcer, Articles(store, clock), archive, self.engine, clock).discover
         writing = Writing(store, announce, discover, most_listed)
         entries = EntryIngestion(writing, DocumentCache(settings.dedup_cache_size))
         budget = Budget(store, Policy(), clock)

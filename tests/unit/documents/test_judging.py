@@ -49,7 +49,7 @@ def verdict(profile: Profile = GENERAL, wanted: Wanted = WANTED, robots_tag: str
 
 
 def test_a_page_with_headline_and_text_is_the_article() -> None:
-    found = verdict(wanted=replace(WANTED, provider="news", hints={"language": "en"}))
+    found = verdict(wanted=replace(WANTED, known={"provider": "news", "hints": {"language": "en"}}))
     assert isinstance(found, Text)
     assert found.text == PROSE
     assert found.extracted == {

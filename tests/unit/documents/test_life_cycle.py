@@ -12,7 +12,7 @@ from services.documents import life_cycle
 from tests.documents import NOW, file_object
 
 URL = "https://news.example/1?utm_source=x"
-ASKED = Asked("dedup:1", "news", URL, "r1", 2_000_000_000, "news.example", "en")
+ASKED = Asked("dedup:1", "news", URL, "r1", 2_000_000_000, "en")
 STUB = life_cycle.stub(ASKED, NOW)
 LATER = NOW + timedelta(hours=1)
 
@@ -130,12 +130,10 @@ ENDS: dict[str, DocumentProduct] = {
 
 
 def test_a_document_says_what_was_known_of_its_page_and_where_its_text_is_from() -> None:
-    assert STUB.hints == {"host": "news.example", "publisher": "news.example", "language": "en"}
+    assert STUB.hints == {"host": "news.example", "language": "en"}
     assert STUB.provenance == {"asked_by": "FEED", "feed_id": "news"}
-    assert life_cycle.stub(ASKED._replace(publisher=None, by="PERSON"), NOW).hints == {
-        "host": "news.example",
-        "language": "en",
-    }
+    by_person = life_cycle.stub(ASKED._replace(by="PERSON"), NOW).provenance
+    assert by_person == {"asked_by": "PERSON", "feed_id": "news"}
     assert acquired().provenance == {"asked_by": "FEED", "feed_id": "news", "url": "https://m.news.example/1"}
 
 

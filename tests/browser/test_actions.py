@@ -101,6 +101,22 @@ def test_a_choice_in_quarantine_says_what_it_would_do_before_it_is_made(app: Dem
     assert app.get("quarantine?status=PENDING")["items"]
 
 
+def test_the_text_of_a_page_in_quarantine_can_be_read_as_text(app: DemoApp, browsers: Browsers) -> None:
+    [batch, *_] = app.get("quarantine")["items"]
+    held = {**batch, "kind": "DOCUMENT", "subject": "dedup:1", "payload": {"headline": "Ferry 4.2"}}
+    found = {"finding": "QUARANTINED: no headline", "text": "<b>Welcome</b> to our site", "effects": {}}
+    with browsers.visit(app) as visit:
+        visit.page.route("**/api/v1/quarantine?*", lambda route: route.fulfill(json={"items": [held], "next": None}))
+        visit.page.route("**/preview*", lambda route: route.fulfill(json=found))
+        visit.open("/quarantine")
+        item = visit.page.get_by_role("article", name="Ferry 4.2")
+        item.get_by_text("Text of the page").click()
+        expect(item.locator("pre")).to_have_text("<b>Welcome</b> to our site")
+        expect(item).to_contain_text("QUARANTINED: no headline")
+        expect(item.get_by_role("button", name="Try again")).to_be_visible()
+        assert visit.violations() == []
+
+
 def test_a_refresh_is_followed_in_its_run(app: DemoApp, browsers: Browsers) -> None:
     with browsers.visit(app) as visit:
         page = visit.page

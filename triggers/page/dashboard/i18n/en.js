@@ -271,6 +271,7 @@ export default {
   "quarantine.reason.FLOOD": "flood",
   "quarantine.reason.VOLUME": "too many articles",
   "quarantine.samples": { one: "Show the entry", other: "Show {shown} of {n} entries" },
+  "quarantine.text": "Text of the page",
   "quarantine.decision.same_articles_new_ids": "The same articles under new ids",
   "quarantine.decision.new_articles": "New articles",
   "quarantine.decision.drop": "Drop them",

@@ -30,7 +30,7 @@ export default function Quarantine({ query, setQuery }) {
       <${Live} of=${items} skeleton=${html`<${Skeleton} lines=${3} height="9rem" />`}>
         ${({ items: found }) =>
           found.length
-            ? found.map((item) => html`<${Item} key=${item.quarantine_id} item=${item} name=${names.get(item.subject) ?? item.subject} />`)
+            ? found.map((item) => html`<${Item} key=${item.quarantine_id} item=${item} name=${names.get(item.subject) ?? item.payload?.headline ?? item.subject} />`)
             : html`<${Empty} title=${t(`quarantine.none.${query.status === "PENDING" ? "pending" : "other"}`)}>${t("quarantine.none.text")}<//>`}
       <//>
     </div>
@@ -50,6 +50,7 @@ function Item({ item, name }) {
         <span class="quiet small push" title=${full(item.created_at)}>${relative(item.created_at)}</span>
       </div>
       <p>${item.reason}</p>
+      ${!isBatch && waits && html`<${PageText} item=${item} />`}
       ${samples.length > 0 && html`
         <details>
           <summary>${t("quarantine.samples", { count: item.item_count ?? samples.length, n: number(item.item_count ?? samples.length), shown: number(samples.length) })}</summary>
@@ -64,6 +65,26 @@ function Item({ item, name }) {
 const Decided = ({ item }) => html`
   <p class="quiet">${t("quarantine.decided", { decision: known(`quarantine.decision.${item.decision}`, item.decision ?? item.manual_review_status), by: item.reviewed_by ?? "?", when: item.reviewed_at ? day(item.reviewed_at) : "?" })} ${item.review_note}</p>
 `;
+
+/** What stands on the page that waits, as the archive has it. It is a text of a stranger, and shown as text. */
+function PageText({ item }) {
+  const [open, setOpen] = useState(false);
+  return html`
+    <details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
+      <summary>${t("quarantine.text")}</summary>
+      ${open && html`<${Found} item=${item} />`}
+    </details>
+  `;
+}
+
+function Found({ item }) {
+  const page = useLive(`effects ${item.quarantine_id}`, () => operations.effects(item.quarantine_id), 0);
+  return html`
+    <${Live} of=${page} skeleton=${html`<${Skeleton} lines=${3} height="9rem" />`}>
+      ${({ finding, text }) => html`<p class="quiet small">${finding}</p><pre class="held" tabindex="0" aria-label=${t("quarantine.text")}>${text}</pre>`}
+    <//>
+  `;
+}
 
 /** What each decision would do, side by side, from the preview of the API. */
 function Effects({ item, name }) {

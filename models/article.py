@@ -12,7 +12,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, model_validator
 
 from models.raw_item import PublishedFlag
 from models.states import ARTICLE, ArticleStatus, Machine
@@ -250,7 +250,11 @@ class Article(ScoredDocument):
     grouping_error: Text | None = internal("Why the last of these failed.")
     grouping_corrections: tuple[IdPart, ...] | None = None
     split_links: dict[Text, IdPart] | None = None
-    metadata: dict[str, JsonValue] | None = optional("Not used; null.")
+    metadata: dict[str, str] | None = optional(
+        "What the entry that created the article said besides: `published_as_written`, its date in the source's own "
+        "form and time zone, and `declared_language`; what it did not say is absent. Null for an article that a person "
+        "split off."
+    )
     deleted_at: Time | None = internal("Null; a deleted article is never served.")
 
     @property

@@ -271,13 +271,15 @@ def new_article(source_id: str, own: AttributionDocument, attempt: SourceAttempt
 def _article_of(match: Match, attempt: SourceAttempt, own: AttributionDocument) -> ArticleDocument:
     """The article that the entry creates."""
     candidate, article = match.candidate, new_article(match.source_id, own, attempt)
+    item = candidate.entry.item
     article["normalized_headline"] = candidate.normalized_headline
     # A locator alias without an article, left by a crash, may name a key that this headline no longer gives.
     article["url_in_key"] = not candidate.normalized_headline or article["dedup_key"] != candidate.plain_key
-    article["matched_tickers"] = list(candidate.entry.item.tickers)
-    article["tags"] = list(candidate.entry.item.tags)
+    article["matched_tickers"], article["tags"] = list(item.tickers), list(item.tags)
     if candidate.flag is not None:
         article["published_flag"] = candidate.flag
+    said = {"published_as_written": one_line(item.date_text[:LONGEST_DATE]), "declared_language": item.language}
+    article["metadata"] = {name: text for name, text in said.items() if text}
     if candidate.text:
         article["text_for_analysis"] = candidate.text
     return article

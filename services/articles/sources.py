@@ -50,11 +50,15 @@ def chosen_source(attributions: Attributions) -> str:
     return max(attributions, key=lambda key: _rank(key, attributions[key]))
 
 
+_OF_VERSION = ("publisher_url", "language", "stored_ms")
+"""What an observation, its attribution and its reading may have alike."""
+
+
 def chosen_reading(article: ArticleDocument, known: Attributions) -> ReadingDocument:
     """The canonical reading among the sources in `known` and the source of the present canonical reading."""
     source = chosen_source(known)
     present: ReadingDocument = article["canonical"]
-    if present["source"] not in known and _rank_of_reading(present) > _rank(source, known[source]):
+    if present["source"] not in known and _rank(present["source"], present) > _rank(source, known[source]):
         return present
     return reading(source, known[source])
 
@@ -78,12 +82,7 @@ def reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
     }
     if attribution.get("source_name"):
         found["publisher"] = attribution["source_name"]
-    if "publisher_url" in attribution:
-        found["publisher_url"] = attribution["publisher_url"]
-    for name in ("language", "stored_ms"):
-        if name in attribution:
-            found[name] = attribution[name]
-    return found
+    return found | {name: attribution[name] for name in _OF_VERSION if name in attribution}
 
 
 def present_headline(attribution: AttributionDocument) -> str:
@@ -106,13 +105,9 @@ def attribution_of(observations: Sequence[ObservationDocument]) -> AttributionDo
     }
     if last.get("publisher"):
         attribution["source_name"] = last["publisher"]
-    if "publisher_url" in last:
-        attribution["publisher_url"] = last["publisher_url"]
     if last["headline"] != original:
         attribution["headline"] = last["headline"]
-    for name in ("language", "stored_ms"):
-        if name in last:
-            attribution[name] = last[name]
+    attribution |= {name: last[name] for name in _OF_VERSION if name in last}
     if "added_by_attempt" in first:
         attribution["added_by_run"] = first["added_by_attempt"].rsplit(":", 2)[0]
     if "joined_by" in first:
@@ -129,13 +124,8 @@ def further_attributions(
     return {key: attribution_of(list(found)) for key, found in by_source if not is_listed(article, key)}
 
 
-def _rank(key: str, attribution: AttributionDocument) -> Rank:
-    scraped_at = attribution["scraped_at"]
-    return -attribution["source_priority"], scraped_at, attribution.get("stored_ms", 0), observation_id(key, scraped_at)
-
-
-def _rank_of_reading(found: ReadingDocument) -> Rank:
-    return -found["source_priority"], found["scraped_at"], found.get("stored_ms", 0), found["observation_id"]
+def _rank(key: str, version: AttributionDocument | ReadingDocument) -> Rank:
+    return -version["source_priority"], version["scraped_at"], version.get("stored_ms", 0), key
 
 
 async def observations_of(

@@ -41,7 +41,8 @@ def observed(one: Any) -> ObservationDocument:
 
 
 def test_a_new_entry_creates_an_article_that_its_model_reads() -> None:
-    each = in_a(tags=("t",), tickers=("T",), publisher="Reuters")
+    written = {"date_text": " Sat, 21 Feb 2026 14:00:00  -0500", "language": "en"}
+    each = in_a(tags=("t",), tickers=("T",), publisher="Reuters", **written)
     one = merged(None, by_a(), each)
     article = Article.from_document(one.article)
     assert article.to_document() == {
@@ -91,6 +92,7 @@ def test_a_new_entry_creates_an_article_that_its_model_reads() -> None:
         "status": "pending",
         "analysis_due_since": TIME,
         "analysis_attempts": 0,
+        "metadata": {"published_as_written": "Sat, 21 Feb 2026 14:00:00 -0500", "declared_language": "en"},
         "matched_tickers": ["T"],
         "detected_tickers": [],
         "detected_tool_ids": [],

@@ -42,6 +42,9 @@ INGEST_FEEDS = "ingest_feeds"
 STAGE_WORKFLOWS = (ANALYZE, "group_headlines", "generate_ideas")
 """The stages that follow every new article: an invocation is a run."""
 
+CLOSE = "close_days"
+"""The daily close: a call that closes days, or goes on with a day, is a run."""
+
 BACKFILL = "backfill_tools"
 REANALYZE = "reanalyze_tool"
 COMPARE = "compare_analyzers"
@@ -58,7 +61,7 @@ LONG_WORKFLOWS = (
 )
 """The workflows that are carried out page by page."""
 
-WORKFLOWS = (INGEST_FEEDS, "refresh_cache", "acquire_documents", *STAGE_WORKFLOWS, *LONG_WORKFLOWS)
+WORKFLOWS = (INGEST_FEEDS, "refresh_cache", "acquire_documents", *STAGE_WORKFLOWS, CLOSE, *LONG_WORKFLOWS)
 """All workflows: lists of runs can be filtered by them."""
 
 CountName = Literal[

@@ -70,6 +70,7 @@ class WorkflowMetrics(_Known):
     stories: Count = added("Stories that were updated; of `generate_ideas`, whose signals were decided.")
     signals: Count = added("Signals that were written.")
     corrections: Count = added("Corrections that went to the other tool.")
+    closed: Count = added("Days of tools that were closed.")
     compared: Count = added("Mentions that were compared.")
     changed: Count = added("Mentions that get another label.")
     not_compared: Count = added("Mentions that could not be compared.")

@@ -8,11 +8,14 @@ what exists is not written again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from models.cache import Window
+from models.run import CLOSE
 from models.timeline import DailyClose, DayCounts, HistoryProgress
 from models.values import is_ahead
 from services import deadline
@@ -24,8 +27,9 @@ from services.figures.windows import Windows
 from services.logs import log_event
 from services.mentions.references import keep_references
 from services.ports import Clock, Document, Query, Store, query_all, readable
-from services.store.containers import CATALOG, MENTIONS
+from services.store.containers import CATALOG, MENTIONS, RUNS
 from services.tools.catalog import ONLY_TOOLS
+from services.work.handling import Handled, run_of
 
 log = logging.getLogger("toolpulse.history")
 
@@ -78,10 +82,11 @@ class DailyCloses:
     clock: Clock
     tools_at_once: int = TOOLS_AT_ONCE
     most_pages: int = MAX_PAGES
+    new_id: Callable[[], str] = lambda: uuid.uuid4().hex
 
     async def work(self) -> Closed:
         """Goes on with the present day, or begins the next; does nothing if every day is closed."""
-        done = Closed()
+        done, began = Closed(), self.clock()
         progress = await stored_progress(self.store)
         for _ in range(self.most_pages):
             now = self.clock()
@@ -104,6 +109,10 @@ class DailyCloses:
             await self.store.upsert(CATALOG.name, progress.to_document())
         if done.closed:
             log_event(log, logging.INFO, "days_closed", tools=done.tools, closed=done.closed)
+        if done.tools:
+            handled = Handled(done.tools, counts=Counter(closed=done.closed))
+            run = run_of(CLOSE, self.new_id(), handled, began, self.clock())
+            await self.store.create(RUNS.name, run.to_document())
         return done
 
     async def _close(self, windows: Mapping[str, Windows], day: date, now: datetime) -> int:

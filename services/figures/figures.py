@@ -53,7 +53,7 @@ class Figures:
         self.reader = Reader(*cached, self.completeness, analyzer, Recent(memory_seconds, last_write))
         self.refresh = Refresh(*cached, self.recount, RunEngine(store, clock, new_id))
         self.history = History(store, self.recount, coverage)
-        self.daily_closes = DailyCloses(store, self.recount, coverage, clock)
+        self.daily_closes = DailyCloses(store, self.recount, coverage, clock, new_id=new_id)
         self.trends = Trends(store, self.reader)
         self.evidence = Evidence(store)
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 
 from models.errors import InvalidInput
-from models.run import Attempt, JobRun, read_run
+from models.run import STAGE_WORKFLOWS, Attempt, JobRun, read_run
 from models.values import format_time, parse_time
 from services.ports import Listed, Operator, Query, Store, Where, listed
 from services.store.containers import RUNS
@@ -97,8 +97,9 @@ async def page_of_runs(
     store: Store, limit: int, after: str | None, by: Sequence[Where] = (), *, with_quiet: bool = True
 ) -> Listed[JobRun]:
     """The runs that meet these conditions, newest first. Quiet runs, which brought nothing new, are left out unless
-    `with_quiet`."""
-    quiet = () if with_quiet else (Where("is_quiet", "missing"),)
+    `with_quiet`, or if the runs of a stage are asked for."""
+    of_stage = any(each.field == "workflow_name" and each.value in STAGE_WORKFLOWS for each in by)
+    quiet = () if with_quiet or of_stage else (Where("is_quiet", "missing"),)
     where = (Where("id", "eq", JobRun.ID), *by, *quiet)
     order = "by_subject" if any(each.field == "subject" for each in by) else "by_start"
     query = Query(where, order=order, reverse=True, limit=limit, after=after, may_be_stale=True)

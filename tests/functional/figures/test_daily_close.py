@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from models.run import read_run
 from models.timeline import DailyClose, HistoryProgress
 from services import deadline
 from services.figures.coverage import Coverage
@@ -16,8 +17,8 @@ from services.figures.daily_close import Closed, DailyCloses
 from services.figures.history import History
 from services.figures.recount import Recount
 from services.mentions.due import mark_dirty
-from services.ports import Store
-from services.store.containers import CATALOG, MENTIONS
+from services.ports import Query, Store
+from services.store.containers import CATALOG, MENTIONS, RUNS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch, existing
 from tests.functional.articles.dying import Died, DyingStore
@@ -55,7 +56,7 @@ async def _days(store: Store, tool_id: str) -> dict[str, DailyClose]:
     return {each["day"]: DailyClose.from_document(each) for each in found}
 
 
-def _closes(store: Store, clock: Watch, **limits: int) -> DailyCloses:
+def _closes(store: Store, clock: Watch, **limits: Any) -> DailyCloses:
     return DailyCloses(store, Recount(store), Coverage(store), clock, **limits)
 
 
@@ -84,6 +85,9 @@ async def test_a_day_is_closed_once_for_each_tool_with_mentions_and_never_change
         OTHER: ["2026-02-20"],
         QUIET: [],
     }
+    runs = [read_run(each) for each in (await world.query(RUNS.name, Query(limit=100))).items]
+    assert sum(run.metrics["closed"] for run in runs) == 2
+    assert {(run.workflow_name, run.status, len(run.attempts)) for run in runs} == {("close_days", "SUCCEEDED", 1)}
     first = closed[BUSY]["2026-02-20"]
     assert (first.closed_at, first.figures["positive_count"], first.figures["stories"]) == (clock.now, 1, 1)
     await _say(world, BUSY, "late", START - timedelta(hours=2), "negative")

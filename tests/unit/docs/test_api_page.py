@@ -130,7 +130,7 @@ def test_each_name_in_code_marks_is_one_of_the_contract() -> None:
 
 RUN_COUNTS = (
     *("entries_written", "tools_failed", "mentions", "removed", "failed", "rescored", "compared", "changed"),
-    *("not_compared", "corrections", "articles", "analyzed", "grouped", "stories", "signals"),
+    *("not_compared", "corrections", "articles", "analyzed", "grouped", "stories", "signals", "closed"),
 )
 """What runs count: `metrics` is open in the contract."""
 LABELS = r"(?s)<!-- fields: labels -->\n.*?<!-- end -->"

@@ -7,7 +7,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.resources.runs import RunResource
-from models.run import INGEST_FEEDS, LONG_WORKFLOWS, STAGE_WORKFLOWS, WORKFLOWS, IngestionBatch, JobRun
+from models.run import CLOSE, INGEST_FEEDS, LONG_WORKFLOWS, STAGE_WORKFLOWS, WORKFLOWS, IngestionBatch, JobRun
 from models.values import format_time
 from services.container.workflows import PAGES
 from services.documents import life_cycle
@@ -61,7 +61,9 @@ def test_a_run_under_way_is_not_quiet() -> None:
 @pytest.fixture
 async def stocked(store: Store) -> Store:
     merge = run(run_id="r4", workflow_name="merge_tool", subject="tool", started_at=NOW + timedelta(minutes=4))
+    analysis = JobRun.queued("analyze_articles", "r5", NOW + timedelta(minutes=5)).begun(None, NOW)
     runs = [batch(0), batch(1, "FAILED"), batch(2, articles_new=1, articles_stored=1), batch(3), merge]
+    runs.append(analysis.ended("SUCCEEDED", NOW))
     await store.create_many(RUNS.name, [each.to_document() for each in runs])
     return store
 
@@ -78,8 +80,9 @@ async def listed(store: Store, given: dict[str, str], *, quiet: bool = False) ->
 
 async def test_runs_are_listed_by_filter_newest_first(stocked: Store) -> None:
     assert await listed(stocked, {}) == "r4 r2 r1"
-    assert await listed(stocked, {}, quiet=True) == "r4 r3 r2 r1 r0"
+    assert await listed(stocked, {}, quiet=True) == "r5 r4 r3 r2 r1 r0"
     assert await listed(stocked, {"workflow": "merge_tool"}) == "r4"
+    assert await listed(stocked, {"workflow": "analyze_articles"}) == "r5"
     assert await listed(stocked, {"status": "FAILED"}) == "r1"
     assert await listed(stocked, {"subject": "tool"}) == "r4"
     assert await listed(stocked, {"feed": "feed"}) == "r2 r1"
@@ -127,5 +130,6 @@ def test_a_wrong_filter_is_refused_by_its_name(given: dict[str, str], field: str
 
 
 def test_every_workflow_can_be_asked_for_and_the_long_ones_are_carried_out() -> None:
-    assert {life_cycle.WORKFLOW, refresh.WORKFLOW, INGEST_FEEDS, *STAGE_WORKFLOWS, *LONG_WORKFLOWS} == set(WORKFLOWS)
+    others = {life_cycle.WORKFLOW, refresh.WORKFLOW, INGEST_FEEDS, CLOSE}
+    assert {*others, *STAGE_WORKFLOWS, *LONG_WORKFLOWS} == set(WORKFLOWS)
     assert PAGES.keys() == set(LONG_WORKFLOWS)

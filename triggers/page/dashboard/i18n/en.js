@@ -340,6 +340,7 @@ export default {
   "workflow.analyze_articles": "Analyse articles",
   "workflow.group_headlines": "Group stories",
   "workflow.generate_ideas": "Find signals",
+  "workflow.close_days": "Close days",
   "workflow.refresh_cache": "Refresh figures",
   "workflow.refresh_tools": "Refresh tools",
   "workflow.reanalyze_tool": "Reanalyse a tool",

@@ -43,9 +43,7 @@ class Entry:
 
 def plain_value(text: str) -> Any:
     """The value of a text without quotes. What looks like another number or a time is a text."""
-    if _NUMBER.fullmatch(text):
-        return json.loads(text)
-    return _WORDS.get(text.lower(), text)
+    return json.loads(text) if _NUMBER.fullmatch(text) else _WORDS.get(text.lower(), text)
 
 
 class _Loader(yaml.BaseLoader):

@@ -359,6 +359,17 @@ class NewFeed(
     )
     values: dict[str, str] = Field(default={}, description="The values of the preset, by name.")
 
+    @model_validator(mode="after")
+    def _with_one_id(self) -> Self:
+        if self.feed_id and self.id and self.feed_id != self.id:
+            raise ValueError(f"feed_id: must be the same as id: {self.feed_id!r} is not {self.id!r}")
+        return self
+
+    def given(self) -> dict[str, Any]:
+        """The fields that the request has, with `feed_id` for `id`."""
+        fields = super().given()
+        return fields | {"feed_id": fields.pop("id")} if "id" in fields else fields
+
 
 class FeedPreviewRequest(Request, examples={"a page": {"url": "https://example.com/news/"}}, null_is_absent=True):
     """The address to look at."""

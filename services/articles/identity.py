@@ -197,7 +197,7 @@ def candidate_of(entry: Entry, source: Source, first_seen: datetime) -> Candidat
         plain_key=dedup_key(headline, published.date()),
         id_hash=_short_hash("id", source.key, locator),
         url_hash=shared_url_hash(source, url) if item.url_shared else _short_hash("url", source.key, url),
-        headline_hash=_short_hash("headline", source.key, headline),
+        headline_hash=headline_hash(source, headline),
     )
 
 
@@ -223,6 +223,10 @@ def shared_url_hash(source: Source, url: str) -> ShortHash:
     """The URL's hash for an entry that shares its URL with another entry of its document. It differs from the plain
     one, so that an entry that is alone with this URL in a later document is still known to share it."""
     return _short_hash("shared", source.key, url)
+
+
+def headline_hash(source: Source, normalized_headline: str) -> ShortHash:
+    return _short_hash("headline", source.key, normalized_headline)
 
 
 def text_of(item: RawItem) -> str:

@@ -6,14 +6,14 @@ What an entry changes in its article is decided in merge.py; writing.py reads an
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument, ObservationDocument
 from models.feed import HASH_LENGTH, FeedSeen, ShortHash
 from models.values import parse_time
-from services.articles.identity import Candidate, Entry, Source, candidate_of, shared_url_hash
+from services.articles.identity import Candidate, Entry, Source, candidate_of, headline_hash, shared_url_hash
 from services.parse.urls import link_of
 from services.ports import Document
 
@@ -31,6 +31,8 @@ entries that are no longer in the feed."""
 
 FLOOD_MINIMUM = 10
 FLOOD_SHARE = 0.5
+LONGEST_AFFIX = 40
+"""Characters that a feed adds to its headlines."""
 
 ABOUT_TO_EXPIRE = timedelta(hours=1)
 """An alias this close to the end of its article's lifetime belongs to an article that has expired, not to one that a
@@ -123,21 +125,48 @@ def candidates_of(entries: Iterable[Entry], source: Source, now: datetime, known
     return candidates
 
 
-def flood_of(unknown: Sequence[Candidate], known: KnownEntries) -> list[Candidate]:
+def without_affix(headlines: Collection[str], is_known: Callable[[str], bool]) -> dict[str, str]:
+    """The headlines that are known without the words that most of them begin or end with: what is left of each, by
+    headline. None if there are few headlines, or fewer than half are known then.
+
+    In their order, headlines with one beginning stand together. If most have it, so has the one in the middle.
+    """
+    if len(headlines) < FLOOD_MINIMUM:
+        return {}
+    fewest = FLOOD_SHARE * len(headlines)
+    for step in (1, -1):  # the end is the beginning of what is written backwards
+        having = sorted(each[::step] for each in headlines)
+        middle = having[len(having) // 2]
+        for length in range(1, min(len(middle), LONGEST_AFFIX + 1)):
+            having = [each for each in having if each[:length] == middle[:length]]
+            if len(having) <= fewest:
+                break
+            if middle[length] == " " or not middle[length - 1 : length + 1].isascii():  # some scripts have no spaces
+                rests = {each[::step]: each[length:].strip()[::step] for each in having}
+                found = {each: rest for each, rest in rests.items() if rest and is_known(rest)}
+                if len(found) >= fewest:
+                    return found
+    return {}
+
+
+def flood_of(unknown: Sequence[Candidate], known: KnownEntries, source: Source) -> list[Candidate]:
     """The flood among candidates that no locator knows: all that have a new id, if there are many and most of them have
-    a URL or headline that the feed had lately. A URL that several of them share hints at nothing: feeds may link to one
-    page, with news of its own below each `#`.
+    a URL or headline that the feed had lately, or a headline that it had without words that are now in most of them. A
+    URL that several of them share hints at nothing: feeds may link to one page, with news of its own below each `#`.
 
     A feed whose ids all change (http to https, a new publishing system) would otherwise be ingested a second time.
     """
     new = [each for each in unknown if each.has_own_id and not known.has(each.id_hash)]
-    if len(new) < FLOOD_MINIMUM:
+    if len(new) < FLOOD_MINIMUM or not known.groups:
         return []
     times = Counter(each.url_hash for each in new)
     had_lately = sum(
         known.has(each.headline_hash) or (times[each.url_hash] == 1 and known.has(each.url_hash)) for each in new
     )
-    return new if had_lately >= FLOOD_SHARE * len(new) else []
+    if had_lately >= FLOOD_SHARE * len(new):
+        return new
+    headlines = {each.normalized_headline for each in new}
+    return new if without_affix(headlines, lambda each: known.has(headline_hash(source, each))) else []
 
 
 class Match(NamedTuple):

@@ -4,9 +4,10 @@ entries.py finds what is quarantined: floods, and what exceeds a feed's daily vo
 that a person released.
 
 A person may say that only the ids of a feed have changed. An entry of the flood is then known by its URL, without
-parameters of tracking and sessions, or by its headline: both among what the same feed has published before. Where these
-lead to several articles, the entry is ambiguous: merging the wrong articles is worse than leaving an entry out, since
-its article is counted already.
+parameters of tracking and sessions, or by its headline, with or without words that most headlines of the flood
+share at their start or end: both among what the same feed has published before. Where these lead to several articles,
+the entry is ambiguous: merging the wrong articles is worse than leaving an entry out, since its article is counted
+already.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
 from models.values import format_time, parse_time
 from services.articles.identity import Candidate, Source, SourceAttempt, entries_of, is_weak, normalize_headline
-from services.articles.matching import KnownEntries, candidates_of
+from services.articles.matching import KnownEntries, candidates_of, without_affix
 from services.articles.writing import alias
 from services.parse.text import one_line, strip_publisher
 from services.parse.urls import link_of
@@ -305,16 +306,21 @@ def sorted_out(candidates: Sequence[Candidate], stored: Iterable[StoredEntry]) -
     for candidate in candidates:
         headlines_at[candidate.url].add(candidate.normalized_headline)
 
+    headlines = {each.normalized_headline: each.normalized_headline for each in candidates}
+    shortened = without_affix(headlines, by_headline.__contains__)
+    headlines |= {each: known for each, known in shortened.items() if each not in by_headline}
+
     def with_both(candidate: Candidate) -> set[str]:
-        return by_url[candidate.url].keys() & by_headline[candidate.normalized_headline].keys()
+        return by_url[candidate.url].keys() & by_headline[headlines[candidate.normalized_headline]].keys()
 
     def articles_of(candidate: Candidate) -> list[str]:
         """The articles that the entry may be. Of several with its headline, the one of its day is meant. A URL of
         several articles or several entries identifies none of them."""
-        of_url, of_headline = by_url[candidate.url], by_headline[candidate.normalized_headline]
+        headline = headlines[candidate.normalized_headline]
+        of_url, of_headline = by_url[candidate.url], by_headline[headline]
         if both := with_both(candidate):
             of_headline = {each: of_headline[each] for each in both}
-        elif is_weak(candidate.normalized_headline):
+        elif is_weak(headline):
             of_headline = {}
         if not both and len(of_url) == len(headlines_at[candidate.url]) == 1:
             return sorted({*of_url, *of_headline})

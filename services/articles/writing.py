@@ -137,7 +137,7 @@ class ArticleWriter:
         known = self.known
         aliases = await self._aliases(candidates)
         unknown = [each for each in candidates if each.locator_id not in aliases]
-        flood = flood_of(unknown, known)
+        flood = flood_of(unknown, known, self.attempt.source)
         # An entry that the feed knows has outlived its article if its alias has expired.
         dropped = {each.locator_id for each in (*flood, *(each for each in unknown if known.has(each.id_hash)))}
         wanted = [each for each in candidates if each.locator_id not in dropped]

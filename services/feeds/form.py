@@ -89,9 +89,6 @@ def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
     Raises InvalidInput that names the field and what is allowed.
     """
     given = _with_checked_url(NewFeed.checked(fields))
-    name = given.pop("id", None)
-    if name is not None and given.setdefault("feed_id", name) != name:
-        raise InvalidInput("feed_id", f"must be the same as id: {given['feed_id']!r} is not {name!r}")
     if given.get("feed_id", "").lower() in RESERVED_IDS:
         allowed = f"must not be one of {', '.join(RESERVED_IDS)}, which have a meaning of their own"
         raise InvalidInput("feed_id", allowed)

@@ -42,6 +42,16 @@ async def flooded(world: World, entries: list[Item]) -> None:
     await world.poll("a")
 
 
+async def test_a_feed_that_changes_ids_links_and_headlines_is_held_and_known(world: World) -> None:
+    await flooded(
+        world, [renamed(n, link=f"https://f.example/{n}", title=f"{KNOWN[n].title} - F site") for n in range(MANY)]
+    )
+    before = content(await world.articles())
+    assert len(before) == MANY
+    await world.worker.ingest(await approved(world))
+    assert content(await world.articles()) == before
+
+
 async def approved(world: World) -> str:
     name = (await quarantined_batch(world)).quarantine_id
     reviewed = await quarantine(world).review(name, "same_articles_new_ids", "Ann", "a new publishing system")

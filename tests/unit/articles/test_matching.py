@@ -15,6 +15,7 @@ from services.articles.matching import (
     FLOOD_SHARE,
     GROUP,
     KEPT_PER_ENTRY,
+    LONGEST_AFFIX,
     MAX_KEPT,
     DocumentCache,
     Known,
@@ -23,6 +24,7 @@ from services.articles.matching import (
     flood_of,
     matches_of,
     separated,
+    without_affix,
 )
 from tests.unit.articles.builders import NOW, article_after, attempt, candidate, match, raw, source
 
@@ -135,14 +137,50 @@ def flood(count: int, over: int) -> tuple[list[Candidate], KnownEntries]:
 def test_ten_new_ids_half_of_them_over_known_pages_are_a_flood(count: int, over: int, is_flood: bool) -> None:
     assert (FLOOD_MINIMUM, FLOOD_SHARE) == (10, 0.5)
     new, known = flood(count, over)
-    assert flood_of(new, known) == (new if is_flood else [])
+    assert flood_of(new, known, source()) == (new if is_flood else [])
 
 
 def test_entries_without_ids_and_known_ids_are_no_flood() -> None:
     new, known = flood(10, 10)
-    assert flood_of([*new[:9], candidate(9, article_id=None)], known) == []
-    assert flood_of([*new[:9], candidate(9)], known_of(*(candidate(number) for number in range(10)))) == []
-    assert flood_of([*new, candidate(50, article_id=None)], known) == new
+    assert flood_of([*new[:9], candidate(9, article_id=None)], known, source()) == []
+    assert flood_of([*new[:9], candidate(9)], known_of(*(candidate(number) for number in range(10))), source()) == []
+    assert flood_of([*new, candidate(50, article_id=None)], known, source()) == new
+
+
+WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "before", "is_flood"),
+    [
+        ("{} wins the prize again - F site", "{} wins the prize again", True),
+        ("F site: {} wins the prize again", "{} wins the prize again", True),
+        ("Breaking {} wins", "{} wins", True),
+        ("{}勝利新聞網站", "{}勝利", True),
+        ("{} wins - F site", "{} loses", False),
+        ("Release {}.0", "Release {}", False),
+    ],
+)
+def test_new_ids_and_urls_are_a_flood_if_headlines_are_known_without_shared_words(
+    changed: str, before: str, is_flood: bool
+) -> None:
+    known = known_of(*(candidate(number, headline=before.format(word)) for number, word in enumerate(WORDS[:5])))
+    new = [candidate(number, headline=changed.format(word)) for number, word in enumerate(WORDS, start=100)]
+    assert flood_of(new, known, source()) == (new if is_flood else [])
+    others = [candidate(number, headline=f"{number} is another matter") for number in range(200, 202)]
+    assert flood_of([*new, *others], known, source()) == []
+    assert flood_of(new[:9], known, source()) == []
+
+
+def test_headlines_without_shared_words_are_found_by_headline() -> None:
+    headlines = {f"{word} wins f site" for word in WORDS} | {"something else"}
+    known = {f"{word} wins" for word in WORDS[:8]}
+    assert without_affix(headlines, known.__contains__) == {f"{word} wins f site": f"{word} wins" for word in WORDS[:8]}
+    assert without_affix(headlines, {f"{word} wins" for word in WORDS[:5]}.__contains__) == {}
+    assert without_affix(set(), known.__contains__) == {}
+    longest = {f"{word} {'x' * LONGEST_AFFIX}" for word in WORDS}
+    assert without_affix(longest, WORDS.__contains__) == {each: each.split()[0] for each in longest}
+    assert without_affix({f"{each}x" for each in longest}, WORDS.__contains__) == {}
 
 
 def alias(each: Candidate, source_id: str = "dedup:other", age: timedelta = timedelta()) -> dict[str, dict[str, Any]]:

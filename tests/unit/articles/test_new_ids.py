@@ -57,6 +57,15 @@ def test_an_entry_is_known_by_its_url_without_tracking_or_by_its_headline(
     assert found == (({url: article}, set(), {}) if article else ({}, {url}, {}))
 
 
+def test_a_known_headline_with_words_that_most_of_the_flood_share_is_that_article() -> None:
+    known = [stored(str(number), f"{ONE}{number}", f"Number {number} is in the news") for number in range(12)]
+    other = "Gadget prices fall on the F site"
+    flood = [entry(f"{NEW}/{number}", f"Number {number} is in the news - F site") for number in range(10)]
+    found = shown(sorted_out([*flood, entry(TWO, other)], known))
+    assert found == ({f"{NEW}/{number}": str(number) for number in range(10)}, {TWO}, {})
+    assert shown(sorted_out(flood[:9], known))[0] == {}
+
+
 def test_the_day_does_not_matter_if_only_one_article_has_the_headline() -> None:
     assert shown(sorted_out([entry(NEW, LONG, -5)], [stored("A", ONE)])) == ({NEW: "A"}, set(), {})
     twice = [entry(NEW, LONG, -5, "1"), entry(NEW, LONG, -5, "2")]

@@ -85,13 +85,21 @@ def test_nothing_that_is_copied_is_kept_from_docker() -> None:
 
 def test_the_image_is_pinned_and_its_process_is_no_administrator() -> None:
     bases = instructions("FROM")
-    assert {re.fullmatch(r"python:3\.13\.\d+-slim-bookworm(?: AS \w+)?", base) is not None for base in bases} == {True}
+    pinned = re.compile(r"python:3\.13\.\d+-slim-bookworm@sha256:[0-9a-f]{64}(?: AS \w+)?")
+    assert all(map(pinned.fullmatch, bases))
     assert len({base.partition(" AS ")[0] for base in bases}) == 1
     user = instructions("USER")[-1].partition(":")[0]
     assert f"--uid {user} " in DOCKERFILE
     assert int(user) > 0
     assert instructions("VOLUME") == ["/data"]
     assert "--require-hashes" in DOCKERFILE
+
+
+def test_each_action_is_pinned_by_its_commit_and_names_the_version() -> None:
+    workflows = "".join(path.read_text("utf-8") for path in (ROOT / ".github" / "workflows").iterdir())
+    uses = re.findall(r"uses: (.*)", workflows)
+    assert uses
+    assert [each for each in uses if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
 
 
 def test_the_composition_gives_the_keys_and_keeps_the_data() -> None:

@@ -22,15 +22,21 @@ _SAFE = re.compile(r"[A-Za-z0-9._~=+/-]+")
 _NEW_KEY = 'python3 -c "import secrets; print(secrets.token_urlsafe(32))" prints a new one'
 NOT_LOCAL = "Only programs and pages of this machine are served, at http://127.0.0.1 or http://localhost.\n"
 NOT_THIS_SITE = "A page of another site cannot use this app.\n"
+NOT_BY_PROXY = (
+    "This request came through a proxy, and a host without keys serves only its own machine: set "
+    f"{KEYS}, and start the host with --public-url URL, which names the other keys that it needs.\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """What a request says of its sender. `host` and `origin` are headers."""
+    """What a request says of its sender. `host`, `origin` and `fetch_site` are headers."""
 
     address: str | None
     host: str
     origin: str | None
+    fetch_site: str | None = None
+    is_forwarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +53,21 @@ class Access:
         if the site's name was made to resolve to this machine (DNS rebinding).
         """
         if not self.keys:
+            if caller.is_forwarded:
+                return NOT_BY_PROXY
             here = is_loopback(caller.address) and is_loopback(_hostname(f"//{caller.host}"))
             local_page = caller.origin is None or is_loopback(_hostname(caller.origin))
             return None if here and local_page else NOT_LOCAL
-        if caller.origin is None or _authority(caller.origin) == self.authority(caller.host).lower():
-            return None
-        return NOT_THIS_SITE
+        return None if self._is_of_this_site(caller) else NOT_THIS_SITE
+
+    def refusal_of_own(self, caller: Caller) -> str | None:
+        """Why the host's own addresses do not answer a caller that `refusal` lets through. A page of another port of
+        this machine can send them what needs no preflight: a GET that takes messages, or a POST of plain text."""
+        is_own = self._is_of_this_site(caller) and caller.fetch_site in (None, "same-origin", "none")
+        return None if is_own else NOT_THIS_SITE
+
+    def _is_of_this_site(self, caller: Caller) -> bool:
+        return caller.origin is None or _authority(caller.origin) == self.authority(caller.host).lower()
 
     def lets(self, level: str, key: str | None) -> bool:
         """Whether a caller with this key may call a function of this level, as azure.functions names levels.

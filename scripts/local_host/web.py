@@ -28,6 +28,7 @@ from .storage_rest import ACCOUNT, StorageRest
 from .timers import Timer
 from .values import Reply, query_parameters, queue_message
 
+_OF_PROXIES = ("forwarded", "via", "x-forwarded-")
 # The server writes these itself.
 _OWN_HEADERS = ("content-length", "connection", "keep-alive")
 
@@ -62,10 +63,11 @@ class Front:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         raw_path, _, query = request.raw_path.partition("?")
-        if (refused := self._refused(request)) is not None:
+        own = self._own if raw_path.startswith(("/admin/", f"/{ACCOUNT}")) else None
+        if (refused := self._refused(request, is_own=own is not None)) is not None:
             return refused
-        if self._own is not None and raw_path.startswith(("/admin/", f"/{ACCOUNT}")):
-            return await self._of_host(request, raw_path, *self._own)
+        if own is not None:
+            return await self._of_host(request, raw_path, *own)
         if self.stopping:
             return web.Response(status=503, headers={"Connection": "close"})
         found = self._resolve(request.method, raw_path)
@@ -79,14 +81,17 @@ class Front:
             return Reply(302, [("location", self._home)], b"")
         return Reply(200, [("content-type", "text/plain")], b"The Functions app is running.\n")
 
-    def _refused(self, request: web.BaseRequest) -> web.Response | None:
+    def _refused(self, request: web.BaseRequest, *, is_own: bool) -> web.Response | None:
         if not all(_is_text(value) for value in request.headers.values()):
             return web.Response(status=400, headers={"Connection": "close"})
         if sum(len(name) + len(value) for name, value in request.raw_headers) > self._limits.head_bytes:
             return web.Response(status=431, headers={"Connection": "close"})
         if (request.content_length or 0) > self._limits.body_bytes:
             return web.Response(status=413, headers={"Connection": "close"})
-        why = self._access.refusal(Caller(request.remote, _authority(request), request.headers.get(hdrs.ORIGIN)))
+        sender = _caller(request)
+        why = self._access.refusal(sender)
+        if why is None and is_own:
+            why = self._access.refusal_of_own(sender)
         return None if why is None else web.Response(status=403, text=why)
 
     async def _of_host(
@@ -155,6 +160,13 @@ class Front:
 def _is_text(value: str) -> bool:
     """Whether a header is UTF-8, as the real server insists; aiohttp makes half surrogate pairs of other bytes."""
     return value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+def _caller(request: web.BaseRequest) -> Caller:
+    headers = request.headers
+    is_forwarded = any(name.lower().startswith(_OF_PROXIES) for name in headers)
+    origin, fetch_site = headers.get(hdrs.ORIGIN), headers.get("Sec-Fetch-Site")
+    return Caller(request.remote, _authority(request), origin, fetch_site, is_forwarded)
 
 
 def _authority(request: web.BaseRequest) -> str:

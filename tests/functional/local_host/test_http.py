@@ -216,3 +216,12 @@ async def test_a_page_of_another_site_can_use_no_address_of_the_host_and_one_of_
             assert (await sample.client.get(path, headers=headers)).status == 403, (path, headers)
     for headers in ({"Host": "localhost:7071"}, {"Host": "[::1]"}, {"Origin": "http://localhost:3000"}):
         assert (await sample.client.get("/api/v1/ping", headers=headers)).status == 200, headers
+    taking = "/devstoreaccount1/work/messages?visibilitytimeout=600"
+    for headers in ({"Origin": "http://localhost:3000"}, {"Sec-Fetch-Site": "same-site"}):
+        assert (await sample.client.get(taking, headers=headers)).status == 403, headers
+        assert (await sample.client.post("/admin/functions/tick", data="{}", headers=headers)).status == 403, headers
+    for headers in ({}, {"Origin": sample.host.url, "Sec-Fetch-Site": "same-origin"}):
+        assert (await sample.client.post("/admin/functions/tick", data="{}", headers=headers)).status == 202
+    for name in ("Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "Via"):
+        refused = await sample.client.get("/api/v1/ping", headers={name: "198.51.100.7"})
+        assert (refused.status, "set FUNCTION_KEYS" in await refused.text()) == (403, True), name

@@ -21,7 +21,7 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -30,15 +30,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from models.version import VERSION
 from scripts.local_host import Refused
-from scripts.local_host.data import LOCK, locked
+from scripts.local_host.data import LOCK, QUEUES, locked, was_used
 from scripts.local_host.settings import app_settings
 from services.operations.migrations import MIGRATIONS
+from services.settings import Settings
 from services.store.sqlite_sql import SCHEMA_VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMAT, FORMAT_VERSION = "toolpulse backup", 1
 MANIFEST = "manifest.json"
-STORE, QUEUES, ARCHIVE = "toolpulse.db", "host.sqlite", "archive"
+STORE, ARCHIVE = "toolpulse.db", "archive"
 NOT_INCLUDED = "settings and keys (local.settings.json, the environment, the service's environment file)"
 _BLOCK = 1024 * 1024
 _BUSY_SECONDS = 30
@@ -77,7 +78,7 @@ def backup(data: Path, target: Path) -> Manifest:
     if target.resolve().is_relative_to((data / ARCHIVE).resolve()):
         raise Refused(f"{target} lies in the archive that is to be copied: choose another folder")
     _require_empty(target, "choose a new folder for the backup")
-    with _said(target), _removed_on_error(target):
+    with _said(target), _filled(target):
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
         copied = _copy_archive(data, target)
         if (data / QUEUES).exists():
@@ -111,12 +112,26 @@ def restore(source: Path, data: Path) -> Manifest:
                 raise Refused(f"{path} is damaged or missing: the backup cannot be restored; use another one")
     with _said(data), locked(data):
         _require_empty(data, "move its files away, or choose another folder with --data")
-        with _removed_on_error(data):
+        with _filled(data):
             # The store goes last: without it, the folder is not taken for a whole one.
             for name in sorted(manifest.files, key=lambda each: (each == STORE, each)):
                 (data / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 shutil.copyfile(source / name, data / name)
     return manifest
+
+
+def require_store(environment: Mapping[str, str]) -> None:
+    """Raises Refused if the embedded store is lost: it is missing or empty, but its queues or archive are there. A new,
+    empty store would hide the loss."""
+    settings = Settings.load(environment)
+    data = Path(settings.data_dir)
+    store = data / STORE
+    if settings.store != "sqlite" or (store.exists() and store.stat().st_size):
+        return
+    if was_used(data) or any(path.is_file() for path in (data / ARCHIVE).rglob("*")):
+        what = "is empty" if store.exists() else "is missing"
+        remedy = f"restore a backup, or move {data} away to start with an empty store"
+        raise Refused(f"{store} {what}, but {data} has the queues or full texts of a store: {remedy}")
 
 
 def _manifest(source: Path) -> Manifest:
@@ -216,9 +231,9 @@ def _said(where: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _removed_on_error(folder: Path) -> Iterator[None]:
-    """Leaves the folder as empty as it was."""
-    was_there = folder.exists()
+def _filled(folder: Path) -> Iterator[None]:
+    """Files that are written are private. After an error the folder is as empty as it was."""
+    was_there, before = folder.exists(), os.umask(0o077)
     try:
         yield
     except BaseException:
@@ -230,6 +245,8 @@ def _removed_on_error(folder: Path) -> Iterator[None]:
         if not was_there and folder.exists():
             folder.rmdir()
         raise
+    finally:
+        os.umask(before)
 
 
 def main(arguments: list[str]) -> int:

@@ -54,9 +54,11 @@ def _check_settings(environment: Mapping[str, str], given: Collection[str]) -> C
 async def _open_store() -> None:
     """Creates and migrates the store, or raises Refused: in Azure the first call reports what is wrong."""
     from models.errors import ToolpulseError
+    from scripts.backup import require_store
     from services import container
 
     try:
+        require_store(os.environ)
         await container.prepare_store(os.environ)
     except ToolpulseError as error:
         raise Refused(str(error)) from None

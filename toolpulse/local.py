@@ -127,12 +127,14 @@ def _checked_settings(target: Local) -> dict[str, str]:
     """With those of a demo in the folder. Raises WrongSettings for names that are no settings."""
     from models.errors import WrongSettings
     from scripts import demo
+    from scripts.backup import require_store
     from services.setting import unknown
     from services.settings import table
 
     if problems := unknown(_own_settings(target), table()):
         raise WrongSettings(*problems)
     settings = _settings(target)
+    require_store(settings)
     return {**settings, **demo.settings_in(Path(settings[_DATA_DIR]), _chosen(target))}
 
 

@@ -109,6 +109,7 @@ def command_of(given: argparse.Namespace, **of_launcher: Any) -> Command:
 
 def main(command: Command) -> int:
     """Runs the app until it is stopped. The exit code."""
+    os.umask(0o077)  # no other user reads what the app stores
     runner = asyncio.Runner()
     code = 1
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import errno
 import json
 import logging
 import os
@@ -95,8 +96,8 @@ class Console:
             return
         try:
             self._out.write(line + "\n")
-        except OSError:
-            self._gone = True
+        except OSError as error:
+            self._gone = error.errno != errno.ENOSPC  # there may be room later
         if not self._due and not self._loop.is_closed():
             self._due = True
             self._loop.call_soon_threadsafe(self.flush)
@@ -107,8 +108,8 @@ class Console:
         try:
             if not self._gone:
                 self._out.flush()
-        except OSError:
-            self._gone = True
+        except OSError as error:
+            self._gone = error.errno != errno.ENOSPC  # there may be room later
 
 
 def fields_of(text: str) -> dict[str, Any]:

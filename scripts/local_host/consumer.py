@@ -11,8 +11,10 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from .console import Console
+from .data import Blocked
 from .functions import Function
 from .invoke import Invoker, Outcome
 from .queues import Message, NoSuchQueue, Queues
@@ -20,6 +22,7 @@ from .settings import QueueOptions
 from .values import decoded, queue_message
 
 HOLD_SECONDS = 600.0
+WRITE_AGAIN_SECONDS = 5.0
 _POISON = "-poison"
 
 
@@ -41,7 +44,10 @@ class Backoff:
 
 
 class Consumer:
-    """Runs until it is cancelled. Functions that run by then go on in the invoker."""
+    """Runs until it is cancelled. Functions that run by then go on in the invoker.
+
+    While the file of the queues is Blocked, it takes no message, and writes again what became of those that were taken.
+    """
 
     def __init__(
         self,
@@ -99,19 +105,28 @@ class Consumer:
             return self._queues.take(self.queue, self._options.batch_size, HOLD_SECONDS, hold=True)
         except NoSuchQueue:
             return []
+        except Blocked as error:
+            self._on_fault(error)
+            return []
 
     async def _handle(self, message: Message) -> None:
         text = decoded(message.text, self._options.base64)
         if text is None:
             self._log("Message decoding has failed! Check messageEncoding.", message)
-            self._poison(message)
+            end = partial(self._poison, message)
         elif message.dequeue_count > self._options.max_dequeue_count:
             # Its tries were used up by hosts that died during them.
-            self._poison(message)
+            end = partial(self._poison, message)
         else:
             value = text if self._function.parameters.as_text else queue_message(message, text)
             reason = f"New queue message detected on '{self.queue}'."
-            self._finish(message, await self._invoker.start(self._function, value, reason))
+            end = partial(self._finish, message, await self._invoker.start(self._function, value, reason))
+        while True:
+            try:
+                return end()
+            except Blocked as error:
+                self._on_fault(error)
+            await asyncio.sleep(WRITE_AGAIN_SECONDS)
 
     def _finish(self, message: Message, outcome: Outcome) -> None:
         if outcome.error is None:
@@ -132,8 +147,8 @@ class Consumer:
             return
         limit = self._options.max_dequeue_count
         where = self.queue + _POISON
-        self._log(f"Message has reached MaxDequeueCount of {limit}. Moving message to queue '{where}'.", message)
         self._queues.move(message, where)
+        self._log(f"Message has reached MaxDequeueCount of {limit}. Moving message to queue '{where}'.", message)
         self._on_poison()
 
     def _log(self, text: str, message: Message) -> None:

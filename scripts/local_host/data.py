@@ -7,18 +7,19 @@ WAL without a sync at each commit outlives a killed process, though not a power 
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, NoReturn
 
 from . import Refused
 
 _REMEDY = "Check its rights and the space on its disk, or choose another with --data"
-_NOT_OURS = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queues (name TEXT PRIMARY KEY, metadata TEXT NOT NULL DEFAULT '{}') STRICT;
 CREATE TABLE IF NOT EXISTS messages (
@@ -40,59 +41,111 @@ CREATE TABLE IF NOT EXISTS timers (
 """
 
 
-LOCK = "host.lock"
+LOCK, QUEUES = "host.lock", "host.sqlite"
 
 
 class Taken(Refused):
     """Another process works with the data folder."""
 
 
+class Blocked(Refused):
+    """The file of the queues cannot be written now, for example on a full disk. A later try may succeed."""
+
+
 class DataFolder:
     """Locks the folder for one host, which serves at `urls`: its own addresses, then the functions, if that is another
-    port. Raises Taken if another host has it."""
+    port. Raises Taken if another host has it. Its methods raise Blocked, and Refused if the file is damaged."""
+
+    least_free_bytes = 1024 * 1024
+    """With less room on the disk, the work of a message would probably fail."""
 
     def __init__(self, path: Path, *urls: str) -> None:
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            path.mkdir(0o700, parents=True, exist_ok=True)
             self._lock = _locked(path / LOCK, *urls)
+            (path / QUEUES).touch(0o600)
+            _make_private(path)
             self.path = path
         except OSError as error:
             raise Refused(f"the data folder {path} cannot be used: {error.strerror}. {_REMEDY}") from None
         try:
-            self.connection = _connection(path / "host.sqlite")
+            self.connection = _connection(path / QUEUES)
         except sqlite3.Error as error:
             self._lock.close()
             raise Refused(unusable(path, error)) from None
 
+    def rows(self, sql: str, *values: Any) -> list[Any]:
+        try:
+            return self.connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            self._fail(error)
+
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        self.connection.execute("BEGIN IMMEDIATE")
         try:
+            self.connection.execute("BEGIN IMMEDIATE")
             yield self.connection
-        except BaseException:
-            self.connection.execute("ROLLBACK")
-            raise
-        self.connection.execute("COMMIT")
+            self.connection.execute("COMMIT")
+        except BaseException as error:
+            if self.connection.in_transaction:  # a full disk has ended it already
+                self.connection.execute("ROLLBACK")
+            self._fail(error)
+
+    def require_room(self) -> None:
+        """Raises Blocked while the disk is full."""
+        if shutil.disk_usage(self.path).free < self.least_free_bytes:
+            raise Blocked(f"no space is left on the disk of {self.path}: make room")
+
+    def _fail(self, error: BaseException) -> NoReturn:
+        if type(error) in (sqlite3.OperationalError, sqlite3.DatabaseError):  # others are faults of the program
+            raise (Blocked if _may_pass(error) else Refused)(unusable(self.path, error)) from error
+        raise error
 
     def close(self) -> None:
         self.connection.close()
         self._lock.close()
 
 
+def was_used(folder: Path) -> bool:
+    """Whether the folder has queues of an earlier host."""
+    try:
+        with closing(sqlite3.connect(f"{(folder / QUEUES).absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT 1 FROM queues LIMIT 1").fetchone() is not None
+    except sqlite3.Error:  # there is no file, or DataFolder refuses it
+        return False
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Keeps hosts away from the folder, which is made if need be. Raises Refused if a host has it, and OSError."""
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(0o700, parents=True, exist_ok=True)
     with _locked(path / LOCK, ""):
         yield
 
 
-def unusable(folder: Path, error: sqlite3.Error) -> str:
+def unusable(folder: Path, error: BaseException) -> str:
     """The file of the queues, why it cannot be used, and what to do."""
-    # SQLITE_ERROR: the tables are not of this program, or not of this version.
-    is_wrong = getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_OURS
-    remedy = "Move it away to start with empty queues" if is_wrong else _REMEDY
-    return f"{folder / 'host.sqlite'} cannot be used: {error}. {remedy}"
+    remedy = _REMEDY if _may_pass(error) else "Move it away to start with empty queues"
+    return f"{folder / QUEUES} cannot be used: {error}. {remedy}"
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether the file may be right: the disk is full, for example. Damage is no OperationalError; SQLITE_ERROR says
+    that the tables are not of this program, or not of this version."""
+    is_operational = isinstance(error, sqlite3.OperationalError)
+    return is_operational and getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_ERROR
+
+
+def _make_private(folder: Path) -> None:
+    """Takes the rights of other users from the folder and what lies in it. A folder that all users share, such as /tmp,
+    stays as it is."""
+    if folder.stat().st_mode & stat.S_ISVTX:
+        return
+    for each in (folder, *folder.iterdir()):
+        mode = each.lstat().st_mode
+        if mode & 0o077 and not stat.S_ISLNK(mode):
+            with suppress(PermissionError):  # of another owner
+                each.chmod(stat.S_IMODE(mode) & ~0o077)
 
 
 def _connection(path: Path) -> sqlite3.Connection:
@@ -101,8 +154,10 @@ def _connection(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(_SCHEMA)
-        connection.execute("SELECT metadata FROM queues LIMIT 1")
+        connection.execute("SELECT name FROM queues LIMIT 1")
         connection.execute("SELECT text, dequeue_count, receipt, held FROM messages LIMIT 1")
+        if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise sqlite3.DatabaseError(found.splitlines()[-1])
     except sqlite3.DatabaseError:
         connection.close()
         raise
@@ -136,6 +191,7 @@ def running_host(path: Path) -> Running | None:
 def _locked(path: Path, *urls: str) -> IO[str]:
     """The lock file. The lock ends when the file is closed or the process ends; the file names the process and its
     URLs. Raises OSError if the file cannot be written."""
+    path.touch(0o600)
     file = path.open("a+", encoding="ascii")
     try:
         _take(file)

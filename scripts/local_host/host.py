@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import sqlite3
 import time
 from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
@@ -13,11 +12,12 @@ from typing import Any
 
 from aiohttp import web
 
+from . import Refused
 from .access import Access
 from .connections import Limits
 from .console import Console
 from .consumer import Consumer
-from .data import DataFolder, unusable
+from .data import Blocked, DataFolder
 from .functions import Function
 from .invoke import Invoker
 from .queues import Queues
@@ -28,6 +28,7 @@ from .web import Admin, Front
 
 # With the steps after it, a stop takes less than ten seconds.
 _FINISH_SECONDS = 6
+_TOLD_EVERY_SECONDS = 60
 
 
 class Host:
@@ -47,7 +48,6 @@ class Host:
         limits: Limits,
     ) -> None:
         self._functions = functions
-        self._folder = folder
         self._options = options
         self._console = console
         self._queues = Queues(folder, time.time, self._wake)
@@ -83,6 +83,8 @@ class Host:
         self._stop_asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._fault: BaseException | None = None
+        self._waits_for_room = True
+        self._told_at = -float(_TOLD_EVERY_SECONDS)
 
     def _consumer(self, function: Function) -> Consumer:
         return Consumer(
@@ -101,7 +103,12 @@ class Host:
         self._poisoned += 1
 
     def _on_fault(self, error: BaseException) -> None:
-        """Stops the host after an error of its own, such as a full disk."""
+        """Stops the host after an error of its own. One that may pass, such as a full disk, is told once a minute."""
+        if self._waits_for_room and isinstance(error, Blocked):
+            if (now := time.monotonic()) - self._told_at >= _TOLD_EVERY_SECONDS:
+                self._told_at = now
+                self._console.tell(f"Queues wait: {error}", "error")
+            return
         self._fault = self._fault or error
         self._stop_asked.set()
 
@@ -143,6 +150,7 @@ class Host:
 
     async def once(self) -> int:
         """Runs one timer after the other, and drains the queues after each. Returns the exit code."""
+        self._waits_for_room = False
         failed = 0
         for name, timer in self._timers.items():
             if not self._stop_asked.is_set():
@@ -166,10 +174,8 @@ class Host:
     def _exit_code(self) -> int:
         if self._fault is None:
             return 0
-        if isinstance(self._fault, sqlite3.Error):
-            why = unusable(self._folder.path, self._fault)
-        else:
-            why = f"{type(self._fault).__name__}: {self._fault}"
+        is_told = isinstance(self._fault, Refused)
+        why = str(self._fault) if is_told else f"{type(self._fault).__name__}: {self._fault}"
         self._console.tell(f"The host itself failed: {why}", "error")
         return 1
 

@@ -6,14 +6,12 @@ taken for a function is *held*: no other reader gets it, and the next host frees
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from .data import DataFolder
 
@@ -67,43 +65,30 @@ class Queues:
         self, folder: DataFolder, clock: Callable[[], float], on_arrival: Callable[[str, float], None]
     ) -> None:
         self._folder = folder
+        self._rows = folder.rows
         self._clock = clock
         self._on_arrival = on_arrival
         self._seen = 0.0
 
-    def _rows(self, sql: str, *values: Any) -> list[Any]:
-        return self._folder.connection.execute(sql, values).fetchall()
-
     # -- queues
 
-    def create(self, name: str, metadata: Mapping[str, str] | None = None) -> bool:
+    def create(self, name: str) -> bool:
         """Returns whether the queue is new."""
-        sql = "INSERT INTO queues (name, metadata) VALUES (?, ?) ON CONFLICT DO NOTHING"
-        return self._folder.connection.execute(sql, (name, json.dumps(metadata or {}))).rowcount == 1
+        return bool(self._rows("INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING RETURNING 1", name))
 
     def delete(self, name: str) -> None:
-        self.metadata(name)
+        self.require(name)
         with self._folder.transaction() as connection:
             connection.execute("DELETE FROM messages WHERE queue = ?", (name,))
             connection.execute("DELETE FROM queues WHERE name = ?", (name,))
 
-    def clear(self, name: str) -> None:
-        self.metadata(name)
-        self._rows("DELETE FROM messages WHERE queue = ?", name)
-
     def names(self) -> list[str]:
         return [name for (name,) in self._rows("SELECT name FROM queues ORDER BY name")]
 
-    def metadata(self, name: str) -> dict[str, str]:
+    def require(self, name: str) -> None:
         """Raises NoSuchQueue."""
-        found = self._rows("SELECT metadata FROM queues WHERE name = ?", name)
-        if not found:
+        if not self._rows("SELECT 1 FROM queues WHERE name = ?", name):
             raise NoSuchQueue(name)
-        return dict(json.loads(found[0][0]))
-
-    def set_metadata(self, name: str, metadata: Mapping[str, str]) -> None:
-        self.metadata(name)
-        self._rows("UPDATE queues SET metadata = ? WHERE name = ?", json.dumps(metadata), name)
 
     def count(self, name: str, until: float = NEVER) -> int:
         """The number of messages that are visible before `until`, and of held ones."""
@@ -114,7 +99,7 @@ class Queues:
 
     def put(self, queue: str, text: str, delay: float = 0, lifetime: float = WEEK) -> Message:
         """Raises NoSuchQueue."""
-        self.metadata(queue)
+        self.require(queue)
         with self._folder.transaction():
             message = self._insert(queue, text, delay, lifetime)
         self._on_arrival(queue, delay)
@@ -142,17 +127,20 @@ class Queues:
 
     def peek(self, queue: str, limit: int) -> list[Message]:
         """Raises NoSuchQueue."""
-        self.metadata(queue)
+        self.require(queue)
         now = self._clock()
         self._follow_clock(now)
         sql = f"SELECT {_COLUMNS} FROM messages WHERE queue = ? AND held = 0 AND visible <= ? AND expires > ?"  # noqa: S608
         return [Message(*row) for row in self._rows(sql + " ORDER BY visible, number LIMIT ?", queue, now, now, limit)]
 
     def take(self, queue: str, limit: int, hidden: float, *, hold: bool = False) -> list[Message]:
-        """Makes messages invisible for `hidden` seconds, or holds them, and counts the delivery. Raises NoSuchQueue."""
+        """Makes messages invisible for `hidden` seconds, or holds them, and counts the delivery. Holds none on a full
+        disk, where their work would fail. Raises NoSuchQueue."""
         waiting = self.peek(queue, limit)
         if not waiting:
             return []
+        if hold:
+            self._folder.require_room()
         until = self._clock() + hidden
         taken = [
             replace(each, visible=until, dequeue_count=each.dequeue_count + 1, receipt=_receipt()) for each in waiting
@@ -164,23 +152,12 @@ class Queues:
             )
         return taken
 
-    def update(self, queue: str, id: str, receipt: str, hidden: float, text: str | None) -> Message:
-        """Raises NoSuchQueue, NoSuchMessage, WrongReceipt."""
-        found = self._owned(queue, id, receipt)
-        kept = found.text if text is None else text
-        changed = replace(found, visible=self._clock() + hidden, receipt=_receipt(), text=kept)
-        self._rows(
-            "UPDATE messages SET visible = ?, receipt = ?, text = ? WHERE number = ?",
-            changed.visible, changed.receipt, kept, found.number,
-        )  # fmt: skip
-        return changed
-
     def remove(self, queue: str, id: str, receipt: str) -> None:
         """Raises NoSuchQueue, NoSuchMessage, WrongReceipt."""
         self._rows("DELETE FROM messages WHERE number = ?", self._owned(queue, id, receipt).number)
 
     def _owned(self, queue: str, id: str, receipt: str) -> Message:
-        self.metadata(queue)
+        self.require(queue)
         sql = f"SELECT {_COLUMNS} FROM messages WHERE queue = ? AND id = ? AND expires > ?"  # noqa: S608
         found = self._rows(sql, queue, id, self._clock())
         if not found:
@@ -222,8 +199,7 @@ class Queues:
             self._rows("DELETE FROM messages WHERE expires <= ?", now)
         self._seen = max(worked, inserted or now)
         self._follow_clock(now)
-        sql = "UPDATE messages SET held = 0, visible = ? WHERE held = 1"
-        return self._folder.connection.execute(sql, (now,)).rowcount
+        return len(self._rows("UPDATE messages SET held = 0, visible = ? WHERE held = 1 RETURNING 1", now))
 
     def _follow_clock(self, now: float) -> None:
         """If the clock was set back, messages wait no longer than by the clock of before."""

@@ -1,7 +1,7 @@
 """The queues as Azure Queue Storage's REST interface, so that the app looks at them through its SDK as everywhere.
 
-The subset that azure-storage-queue needs. Signatures are not checked: only this machine reaches it (web.py). Service
-properties, access policies and shared access signatures are not there.
+The subset that apps need of azure-storage-queue. Signatures are not checked: only this machine reaches it (web.py).
+Metadata, updates of messages, service properties, access policies and shared access signatures are not there.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from xml.sax.saxutils import escape
 
 from aiohttp import web
 
+from . import Refused
 from .queues import (
     MESSAGE_BYTES,
     NEVER,
@@ -39,7 +40,7 @@ _BODY_BYTES = 8 * MESSAGE_BYTES
 _STATUS = {
     "QueueNotFound": 404, "MessageNotFound": 404, "PopReceiptMismatch": 400, "OutOfRangeQueryParameterValue": 400,
     "InvalidQueryParameterValue": 400, "InvalidXmlDocument": 400, "InvalidResourceName": 400, "OutOfRangeInput": 400,
-    "QueueAlreadyExists": 409, "RequestBodyTooLarge": 413, "UnsupportedHttpVerb": 405, "NotImplemented": 501,
+    "RequestBodyTooLarge": 413, "UnsupportedHttpVerb": 405, "NotImplemented": 501, "ServerBusy": 503,
 }  # fmt: skip
 
 _CODE = {NoSuchQueue: "QueueNotFound", NoSuchMessage: "MessageNotFound", WrongReceipt: "PopReceiptMismatch"}
@@ -68,69 +69,39 @@ class StorageRest:
         try:
             if len(body) > _BODY_BYTES:
                 raise _Fault("RequestBodyTooLarge")
-            return self._answer(request.method, path, query, request.headers, body)
+            return self._answer(request.method, path, query, body)
         except _Fault as fault:
             return self._refuse(str(fault))
         except (NoSuchQueue, NoSuchMessage, WrongReceipt) as error:
             return self._refuse(_CODE[type(error)])
+        except Refused as error:  # the disk is full, for example
+            return self._refuse("ServerBusy", str(error))
 
-    def _answer(
-        self, method: str, path: list[str], query: Mapping[str, str], headers: Mapping[str, str], body: bytes
-    ) -> web.Response:
+    def _answer(self, method: str, path: list[str], query: Mapping[str, str], body: bytes) -> web.Response:
         if path and not is_queue_name(path[0]):
             raise _Fault("InvalidResourceName")
         match [method, *path]:
             case ["GET"] if query.get("comp") == "list":
-                return self._list(query)
-            case [_, name] if "comp" not in query or query["comp"] == "metadata":
-                return self._queue(method, name, query, headers)
+                return self._list()
+            case [_, name] if "comp" not in query or (method != "PUT" and query["comp"] == "metadata"):
+                return self._queue(method, name)
             case [_, name, "messages"]:
                 return self._messages(method, name, query, body)
-            case ["PUT", name, "messages", id]:
-                hidden = _number(query, "visibilitytimeout", None, 0, int(WEEK))
-                text = _text(body) if body else None
-                changed = self._queues.update(name, id, query.get("popreceipt", ""), hidden, text)
-                return self._reply(
-                    204, {"x-ms-popreceipt": changed.receipt, "x-ms-time-next-visible": _date(changed.visible)}
-                )
             case ["DELETE", name, "messages", id]:
                 self._queues.remove(name, id, query.get("popreceipt", ""))
                 return self._reply(204)
         raise _Fault("NotImplemented")
 
-    def _list(self, query: Mapping[str, str]) -> web.Response:
-        prefix, marker = query.get("prefix", ""), query.get("marker", "")
-        limit = _number(query, "maxresults", 5000, 1, 5000)
-        names = [name for name in self._queues.names() if name.startswith(prefix) and name >= marker]
-        parts = []
-        for name in names[:limit]:
-            metadata = ""
-            if "metadata" in query.get("include", ""):
-                pairs = self._queues.metadata(name).items()
-                metadata = f"<Metadata>{''.join(f'<{key}>{escape(value)}</{key}>' for key, value in pairs)}</Metadata>"
-            parts.append(f"<Queue><Name>{name}</Name>{metadata}</Queue>")
-        following = names[limit] if len(names) > limit else ""
-        return self._xml(
-            f"<EnumerationResults><Queues>{''.join(parts)}</Queues><NextMarker>{following}</NextMarker></EnumerationResults>"
-        )
+    def _list(self) -> web.Response:
+        queues = "".join(f"<Queue><Name>{name}</Name></Queue>" for name in self._queues.names())
+        return self._xml(f"<EnumerationResults><Queues>{queues}</Queues><NextMarker></NextMarker></EnumerationResults>")
 
-    def _queue(self, method: str, name: str, query: Mapping[str, str], headers: Mapping[str, str]) -> web.Response:
-        pairs = ((key.lower(), value) for key, value in headers.items())
-        metadata = {key.removeprefix("x-ms-meta-"): value for key, value in pairs if key.startswith("x-ms-meta-")}
-        if any(not re.fullmatch(r"[a-z_][a-z0-9_]*", key) for key in metadata):
-            raise _Fault("InvalidQueryParameterValue")
+    def _queue(self, method: str, name: str) -> web.Response:
         if method in ("GET", "HEAD"):
-            known = {f"x-ms-meta-{key}": value for key, value in self._queues.metadata(name).items()}
-            return self._reply(200, {"x-ms-approximate-messages-count": str(self._queues.count(name)), **known})
-        if method == "PUT" and "comp" in query:
-            self._queues.set_metadata(name, metadata)
-            return self._reply(204)
+            self._queues.require(name)
+            return self._reply(200, {"x-ms-approximate-messages-count": str(self._queues.count(name))})
         if method == "PUT":
-            if self._queues.create(name, metadata):
-                return self._reply(201)
-            if self._queues.metadata(name) != metadata:
-                raise _Fault("QueueAlreadyExists")
-            return self._reply(204)
+            return self._reply(201 if self._queues.create(name) else 204)
         if method == "DELETE":
             self._queues.delete(name)
             return self._reply(204)
@@ -143,20 +114,17 @@ class StorageRest:
             if lifetime == 0 or 0 < lifetime <= delay:
                 raise _Fault("OutOfRangeQueryParameterValue")
             message = self._queues.put(name, _text(body), delay, NEVER if lifetime < 0 else lifetime)
-            return self._xml(_listed([message], "receipt"), status=201)
+            return self._xml(_listed([message]), status=201)
         if method == "GET":
             count = _number(query, "numofmessages", 1, 1, 32)
             if query.get("peekonly", "").lower() == "true":
-                return self._xml(_listed(self._queues.peek(name, count), "count text"))
+                return self._xml(_listed(self._queues.peek(name, count), with_receipt=False))
             hidden = _number(query, "visibilitytimeout", 30, 1, int(WEEK))
-            return self._xml(_listed(self._queues.take(name, count, hidden), "receipt count text"))
-        if method == "DELETE":
-            self._queues.clear(name)
-            return self._reply(204)
+            return self._xml(_listed(self._queues.take(name, count, hidden)))
         raise _Fault("UnsupportedHttpVerb")
 
-    def _refuse(self, code: str) -> web.Response:
-        xml = f"<Error><Code>{code}</Code><Message>{code}</Message></Error>"
+    def _refuse(self, code: str, message: str = "") -> web.Response:
+        xml = f"<Error><Code>{code}</Code><Message>{escape(message or code)}</Message></Error>"
         return self._xml(xml, status=_STATUS[code], headers={"x-ms-error-code": code})
 
     def _xml(self, xml: str, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -168,11 +136,11 @@ class StorageRest:
         return web.Response(status=status, headers={**common, **(headers or {})}, body=body)
 
 
-def _number(query: Mapping[str, str], name: str, default: int | None, low: int, high: int) -> int:
+def _number(query: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
     text = query.get(name)
-    if text is None and default is not None:
+    if text is None:
         return default
-    if text is None or not re.fullmatch("-?[0-9]{1,12}", text):
+    if not re.fullmatch("-?[0-9]{1,12}", text):
         raise _Fault("InvalidQueryParameterValue")
     if not low <= int(text) <= high:
         raise _Fault("OutOfRangeQueryParameterValue")
@@ -194,22 +162,20 @@ def _text(body: bytes) -> str:
     return text
 
 
-def _listed(messages: list[Message], what: str) -> str:
-    return f"<QueueMessagesList>{''.join(_described(each, what.split()) for each in messages)}</QueueMessagesList>"
+def _listed(messages: list[Message], *, with_receipt: bool = True) -> str:
+    return f"<QueueMessagesList>{''.join(_described(each, with_receipt) for each in messages)}</QueueMessagesList>"
 
 
-def _described(message: Message, what: list[str]) -> str:
+def _described(message: Message, with_receipt: bool) -> str:
     fields: dict[str, Any] = {
         "MessageId": message.id,
         "InsertionTime": _date(message.inserted),
         "ExpirationTime": _date(message.expires),
+        "DequeueCount": message.dequeue_count,
+        "MessageText": escape(message.text, {"\r": "&#13;"}),
     }
-    if "receipt" in what:
+    if with_receipt:
         fields |= {"PopReceipt": message.receipt, "TimeNextVisible": _date(message.visible)}
-    if "count" in what:
-        fields["DequeueCount"] = message.dequeue_count
-    if "text" in what:
-        fields["MessageText"] = escape(message.text, {"\r": "&#13;"})
     return f"<QueueMessage>{''.join(f'<{name}>{value}</{name}>' for name, value in fields.items())}</QueueMessage>"
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from .data import DataFolder
+from .data import Blocked, DataFolder
 from .functions import Function
 from .invoke import Invoker, Outcome
 from .schedule import Schedule
@@ -63,22 +64,20 @@ class TimerRecords:
     """The statuses in the data folder."""
 
     def __init__(self, folder: DataFolder) -> None:
-        self._connection = folder.connection
+        self._rows = folder.rows
 
     def find(self, name: str) -> Status | None:
-        row = self._connection.execute("SELECT last, next, updated FROM timers WHERE name = ?", (name,)).fetchone()
-        if row is None:
+        rows = self._rows("SELECT last, next, updated FROM timers WHERE name = ?", name)
+        if not rows:
             return None
-        last, following, updated = row
+        last, following, updated = rows[0]
         moment = datetime.fromisoformat
         return Status(moment(last) if last else None, moment(following), moment(updated))
 
     def save(self, name: str, status: Status) -> None:
         last = status.last.isoformat() if status.last else None
-        self._connection.execute(
-            "INSERT OR REPLACE INTO timers VALUES (?, ?, ?, ?)",
-            (name, last, status.next.isoformat(), status.updated.isoformat()),
-        )
+        sql = "INSERT OR REPLACE INTO timers VALUES (?, ?, ?, ?)"
+        self._rows(sql, name, last, status.next.isoformat(), status.updated.isoformat())
 
 
 class Timer:
@@ -143,4 +142,5 @@ class Timer:
 
     def _save(self, status: Status) -> None:
         if self._function.monitored:
-            self._records.save(self._function.name, status)
+            with suppress(Blocked):  # without a record, the worst is one run more after the next start
+                self._records.save(self._function.name, status)

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from shutil import disk_usage
 from typing import TypeVar
 
 from models.errors import Damaged, Unavailable, Unusable
@@ -59,7 +60,7 @@ def is_busy(error: sqlite3.Error) -> bool:
 def damaged(path: Path, why: object) -> Damaged:
     return Damaged(
         f"{path} is damaged, or no database of this program ({why}): "
-        "restore a backup, or move the file away to start with an empty store"
+        "restore a backup, or move its whole folder away to start with an empty store"
     )
 
 
@@ -69,6 +70,10 @@ def foreign(path: Path, why: object) -> Unusable:
     )
 
 
+def full(path: Path) -> Unusable:
+    return Unusable(f"no space is left on the disk of {path}: make room")
+
+
 def translated(error: sqlite3.Error, path: Path) -> Unavailable:
     code = _code(error)
     if is_busy(error):
@@ -76,7 +81,7 @@ def translated(error: sqlite3.Error, path: Path) -> Unavailable:
     if code in _DAMAGED:
         return damaged(path, error)
     if code == sqlite3.SQLITE_FULL:
-        return Unusable(f"no space is left on the disk of {path}: make room")
+        return full(path)
     if code in _NOT_WRITABLE:
         return Unusable(f"{path} cannot be used ({error}): check its rights and the space on its disk")
     return Unavailable(f"the store {path} failed: {error}")
@@ -96,6 +101,9 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 class Threads:
     """The connections of one event loop to one file, which other processes and loops may use as well."""
+
+    least_free_bytes = 1024 * 1024
+    """With less room on the disk, the check fails: some writes succeed, since the write-ahead log is used again."""
 
     def __init__(self, path: Path, clock: Clock, wait_seconds: float, checkpoint_seconds: float) -> None:
         self._path = path
@@ -117,12 +125,15 @@ class Threads:
         self._of_all_threads: list[sqlite3.Connection] = []
 
     def check(self) -> None:
-        """Raises Unusable if damage of the file is known, or if the disk could not be written in the last minute. Reads
-        the file a little."""
+        """Raises Unusable if damage of the file is known, if the disk could not be written in the last minute, or if it
+        is full. Reads the file a little."""
         if self._damage:
             raise damaged(self._path, self._damage)
         if self._failed_write is not None and self._clock() - self._failed_write[0] < FAILED_WRITE_SHOWN_FOR:
             raise Unusable(self._failed_write[1])
+        with suppress(OSError):  # of a folder that is gone
+            if disk_usage(self._path.parent).free < self.least_free_bytes:
+                raise full(self._path)
         if self._inline is not None:
             try:
                 self._inline.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
@@ -307,10 +318,11 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
 def open_file(path: Path, wait_seconds: float) -> sqlite3.Connection:
     """A connection to the file, created or brought up to date if need be. Several processes may do so at once."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        path.touch(0o600)  # the files that SQLite adds have the rights of this one
     except OSError as error:
         raise Unusable(
-            f"the folder {path.parent} of the store cannot be made ({error.strerror}): "
+            f"the folder {path.parent} of the store cannot be made or written ({error.strerror}): "
             "check its rights, or choose another data folder"
         ) from error
     deadline = time.monotonic() + wait_seconds

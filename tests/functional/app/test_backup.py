@@ -103,9 +103,10 @@ def test_a_backup_has_every_file_and_its_checksum(data: Path, made: Path, tmp_pa
     assert set(manifest["files"]) == set(contents(made))
     assert sum(name.startswith("archive/") for name in manifest["files"]) == 1
     assert "settings" in manifest["not_included"]
-    assert made.stat().st_mode & 0o077 == 0
     restore(made, tmp_path / "other")
     assert contents(tmp_path / "other") == contents(made)
+    for folder in (made, tmp_path / "other"):
+        assert [each for each in (folder, *folder.rglob("*")) if each.stat().st_mode & 0o077] == []
 
 
 def test_a_backup_needs_a_store_and_an_empty_target(data: Path, made: Path, tmp_path: Path) -> None:

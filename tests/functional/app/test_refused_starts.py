@@ -14,6 +14,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from scripts.backup import require_store
+from scripts.local_host import Refused
+from scripts.local_host.data import DataFolder
+from scripts.local_host.queues import Queues
 from tests.hosting import ROOT, host_command, host_environment, running_host
 
 STARTED = "Ready on "
@@ -61,6 +65,22 @@ def test_a_file_that_cannot_be_used_is_named(
     assert said in refusal
     assert STARTED not in printed
     assert "Traceback" not in printed
+
+
+def test_a_store_that_is_lost_beside_its_queues_or_archive_is_no_new_one(tmp_path: Path) -> None:
+    (tmp_path / "toolpulse.db").touch()
+    require_store({"DATA_DIR": str(tmp_path)})
+    with closing(DataFolder(tmp_path)) as folder:
+        Queues(folder, lambda: 0.0, lambda *_: None).create("ingest-feeds")
+    code, printed = ended(tmp_path)
+    assert code == 1
+    assert f"{tmp_path / 'toolpulse.db'} is empty, but " in printed.splitlines()[-1]
+    assert "Traceback" not in printed
+    page = tmp_path / "other" / "archive" / "page"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    with pytest.raises(Refused, match=r"toolpulse\.db is missing, but .*: restore a backup, or move .* away"):
+        require_store({"DATA_DIR": str(tmp_path / "other")})
 
 
 def test_a_store_that_cannot_be_reached_is_named_with_its_setting(tmp_path: Path) -> None:

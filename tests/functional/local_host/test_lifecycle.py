@@ -116,6 +116,24 @@ async def test_the_start_counts_the_functions_and_names_the_replaced_settings(tm
         assert (await sample.client.get("/api/v1/words")).status == 404
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no limit can be set to another process")
+async def test_a_host_that_cannot_write_its_queues_serves_on_and_works_again_by_itself(tmp_path: Path) -> None:
+    import resource
+
+    unlimited, text = resource.RLIM_INFINITY, "<QueueMessage><MessageText>YQ==</MessageText></QueueMessage>"
+    async with running_sample(tmp_path) as sample:
+        size = (tmp_path / "data" / "host.sqlite-wal").stat().st_size
+        resource.prlimit(sample.host.process.pid, resource.RLIMIT_FSIZE, (size, unlimited))
+        while (response := await sample.client.post("/devstoreaccount1/other/messages", data=text)).status == 201:
+            pass
+        assert (response.status, "host.sqlite cannot be used" in await response.text()) == (503, True)
+        assert (await sample.client.get("/api/v1/ping")).status == 200
+        resource.prlimit(sample.host.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
+        await sample.send(many=["a"])
+        await sample.until(lambda: sample.recorded(text="a"))
+        assert await sample.host.stop() == 0
+
+
 async def test_once_runs_every_timer_and_drains_the_queues(tmp_path: Path) -> None:
     code, printed = await once(tmp_path, YEARLY_SENDS="a,once,slow")
     assert code == 0, printed

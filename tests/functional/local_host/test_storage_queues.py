@@ -106,17 +106,11 @@ async def test_either_a_connection_string_or_a_service_is_needed() -> None:
 
 
 async def test_microsofts_client_finds_storage_as_it_knows_it(service: QueueServiceClient) -> None:
-    queue = await service.create_queue("plain", metadata={"kind": "test"})
-    for kind in ("test", "other"):
-        with pytest.raises(ResourceExistsError):
-            await service.create_queue("plain", metadata={"kind": kind})
-    await queue.set_queue_metadata({"kind": "new"})
-    properties = await queue.get_queue_properties()
-    assert (properties.metadata, properties.approximate_message_count) == ({"kind": "new"}, 0)
-    listed = [(each.name, each.metadata) async for each in service.list_queues("pl", include_metadata=True)]
-    assert listed == [("plain", {"kind": "new"})]
-    pages = service.list_queues(results_per_page=1).by_page()
-    assert "plain" in [each.name async for page in pages async for each in page]
+    queue = await service.create_queue("plain")
+    with pytest.raises(ResourceExistsError):
+        await service.create_queue("plain")
+    assert (await queue.get_queue_properties()).approximate_message_count == 0
+    assert "plain" in [each.name async for each in service.list_queues()]
 
     sent = await queue.send_message(TRICKY, visibility_timeout=0, time_to_live=-1)
     assert (await queue.peek_messages())[0].content == TRICKY
@@ -124,16 +118,13 @@ async def test_microsofts_client_finds_storage_as_it_knows_it(service: QueueServ
     assert first is not None
     assert (first.id, first.content, first.dequeue_count) == (sent.id, TRICKY, 1)
     assert await queue.receive_message() is None
-    changed = await queue.update_message(first, visibility_timeout=0, content="changed")
     with pytest.raises(HttpResponseError, match="PopReceiptMismatch"):
-        await queue.delete_message(first.id, first.pop_receipt or "")
-    await queue.delete_message(first.id, changed.pop_receipt or "")
+        await queue.delete_message(first.id, "another")
+    await queue.delete_message(first.id, first.pop_receipt or "")
     with pytest.raises(ResourceNotFoundError):
-        await queue.delete_message(first.id, changed.pop_receipt or "")
+        await queue.delete_message(first.id, first.pop_receipt or "")
     await queue.send_message("late", visibility_timeout=30)
     assert await queue.peek_messages() == []
-    await queue.clear_messages()
-    assert (await queue.get_queue_properties()).approximate_message_count == 0
     await service.delete_queue("plain")
     with pytest.raises(ResourceNotFoundError):
         await queue.get_queue_properties()
@@ -152,8 +143,7 @@ async def test_microsofts_client_finds_storage_as_it_knows_it(service: QueueServ
         ("POST", "done/messages", "<!DOCTYPE x [<!ENTITY a 'b'>]><QueueMessage/>", "InvalidXmlDocument"),
         ("POST", "done/messages?messagettl=0", "<Q><MessageText>x</MessageText></Q>", "OutOfRangeQueryParameterValue"),
         ("POST", "done/messages", f"<Q><MessageText>{'x' * 65537}</MessageText></Q>", "RequestBodyTooLarge"),
-        ("PUT", "done/messages/x?popreceipt=y&visibilitytimeout=0", "", "MessageNotFound"),
-        ("PUT", "done/messages/x?popreceipt=y", "", "InvalidQueryParameterValue"),
+        ("DELETE", "done/messages/x?popreceipt=y", "", "MessageNotFound"),
         ("PATCH", "done", "", "UnsupportedHttpVerb"),
         ("GET", "?restype=service&comp=properties", "", "NotImplemented"),
     ],

@@ -74,17 +74,6 @@ def test_a_message_that_is_not_removed_in_time_is_delivered_again_with_another_r
         queues.remove("work", second.id, second.receipt)
 
 
-def test_an_update_hides_a_message_again_and_may_change_its_text(bench: Bench) -> None:
-    queues = bench.queues
-    queues.send([("work", "a")])
-    (taken,) = queues.take("work", 1, 30)
-    changed = queues.update("work", taken.id, taken.receipt, 60, "b")
-    with pytest.raises(WrongReceipt):
-        queues.update("work", taken.id, taken.receipt, 0, None)
-    queues.update("work", taken.id, changed.receipt, 0, None)
-    assert [each.text for each in queues.peek("work", 1)] == ["b"]
-
-
 def test_no_other_reader_gets_a_held_message_however_long_the_work_takes(bench: Bench) -> None:
     queues = bench.queues
     queues.send([("work", "a")])

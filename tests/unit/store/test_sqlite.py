@@ -151,7 +151,7 @@ async def test_damage_of_the_file_is_found_where_nothing_reads(
     await store.ping()
     await store.close()
     overwrite_the_middle(path)
-    with pytest.raises(Unavailable, match=rf"{path} is damaged.*: restore a backup, or move the file away"):
+    with pytest.raises(Unavailable, match=rf"{path} is damaged.*: restore a backup, or move its whole folder away"):
         await pinged_until_it_fails(open_store())
 
 
@@ -174,10 +174,10 @@ async def test_damage_that_a_request_meets_shows_at_every_later_ping(
     [
         (sqlite3.SQLITE_BUSY, "the store was busy for longer than its budget"),
         (sqlite3.SQLITE_LOCKED, "the store was busy for longer than its budget"),
-        (sqlite3.SQLITE_CORRUPT, "F is damaged, or no database of this program (why): restore a backup, or move the "
-         "file away to start with an empty store"),
-        (sqlite3.SQLITE_NOTADB, "F is damaged, or no database of this program (why): restore a backup, or move the "
-         "file away to start with an empty store"),
+        (sqlite3.SQLITE_CORRUPT, "F is damaged, or no database of this program (why): restore a backup, or move its "
+         "whole folder away to start with an empty store"),
+        (sqlite3.SQLITE_NOTADB, "F is damaged, or no database of this program (why): restore a backup, or move its "
+         "whole folder away to start with an empty store"),
         (sqlite3.SQLITE_FULL, "no space is left on the disk of F: make room"),
         (sqlite3.SQLITE_READONLY, "F cannot be used (why): check its rights and the space on its disk"),
         (sqlite3.SQLITE_CANTOPEN, "F cannot be used (why): check its rights and the space on its disk"),
@@ -303,6 +303,17 @@ async def test_a_write_that_finds_the_disk_full_shows_in_pings_for_a_minute(
     await store.ping()
     connection.execute(f"PRAGMA max_page_count = {most_pages}")
     await store.upsert("mentions", item("b", text="x" * 100_000))
+
+
+async def test_a_full_disk_shows_in_pings_while_the_log_still_takes_writes(
+    open_store: Callable[..., SqliteStore], path: Path
+) -> None:
+    store = open_store()
+    store._threads.least_free_bytes = 2**62
+    await store.upsert("mentions", item("a"))
+    with pytest.raises(Unusable, match=rf"no space is left on the disk of {path}: make room"):
+        await store.ping()
+    assert [each for each in path.parent.glob(f"{path.name}*") if each.stat().st_mode & 0o077] == []
 
 
 ORDERS = [(name, order) for name, container in CONTAINERS.items() for order in container.orders]

@@ -9,6 +9,7 @@
     ├── InvalidTransition   a state machine does not allow this step (409)
     ├── WrongSettings       a setting of the app breaks a rule: no request can be served until it is changed (503)
     └── Unavailable         the store, a queue or a provider did not answer: try again (503)
+        ├── Contended       other workers were in the way, and no service is out of order (503)
         └── Unusable        the store's file cannot be used until a person acts (503)
             └── Damaged     what is stored is damaged: trying again does not help (503)
 
@@ -80,6 +81,10 @@ class Unavailable(ToolpulseError):
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class Contended(Unavailable):
+    """Other workers were in the way: another try may succeed at once."""
 
 
 class Unusable(Unavailable):

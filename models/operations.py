@@ -156,6 +156,18 @@ class Heartbeat(StoredDocument):
         return self.updated_at
 
 
+class StagePause(StoredDocument):
+    """A stage pauses since this was created, because a service that it needs does not answer, for this `reason`.
+    `updated_at` is when it was last tried. Deleted when the service answers."""
+
+    PARTITION: ClassVar[str] = "PAUSE"
+    ID_OF: ClassVar[str] = "stage"
+
+    entity_type: Literal["StagePause"] = "StagePause"
+    stage: IdPart
+    reason: Text
+
+
 class MigrationRecord(StoredDocument):
     """One numbered migration that has been run."""
 

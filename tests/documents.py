@@ -28,6 +28,7 @@ from models.operations import (
     Heartbeat,
     IngestionTotals,
     MigrationRecord,
+    StagePause,
     StoreLoad,
     StoreTotals,
 )
@@ -436,5 +437,7 @@ audit = _stored(
 heartbeat = _stored(Heartbeat, timer="clean_up", last_succeeded_at=NOW)
 
 host_state = _stored(HostState, host="news.example", failures=5, openings=1, open_until=NOW, reason="timeout")
+
+stage_pause = _stored(StagePause, stage="analysis", reason="Azure AI Language answered 503")
 
 migration = _stored(MigrationRecord, number=1, name="start", started_at=NOW, completed_at=NOW)

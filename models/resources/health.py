@@ -81,6 +81,8 @@ class CheckOfAnalysis(Check):
     pending_articles: int | None = added("Articles that wait for it; null if they could not be counted.")
     failed_articles: int | None = added("Articles whose analysis was given up; null as above.")
     oldest_pending_seconds: int | None = added("How long the first of them waits.")
+    paused_since: Time | None = added("Since when a service does not answer that the analysis needs; null if it does.")
+    pause_reason: str | None = added("Which service, and how it failed.")
 
 
 class CheckOfCache(Check):

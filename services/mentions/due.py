@@ -58,6 +58,7 @@ ANALYSIS_STAGE = Stage(
     ),
     failed=_FAILED,
     workflow=ANALYZE,
+    pauses=True,
 )
 """An article that was given up is an error that people see (`GET articles?status=error`) and can redrive. It keeps the
 scores and mentions that it has."""

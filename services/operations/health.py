@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import ToolpulseError, Unavailable, Unusable
 from models.feed import Outage
-from models.operations import Audit, Heartbeat
+from models.operations import Audit, Heartbeat, StagePause
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services.figures.metadata import last_refreshes
 from services.mentions.due import DirtyTools, dirty_tools
@@ -40,7 +40,7 @@ from services.operations.traffic import Load, StoreTraffic
 from services.ports import Archive, Clock, Query, QueueDepth, Queues, Store, Where, readable
 from services.store.containers import CATALOG, DOCUMENTS
 from services.topology import ANALYZE_ARTICLES, QUEUES, REFRESH_TOOLS, TIMERS, Timer
-from services.work.backlog import Backlog, BacklogReader
+from services.work.backlog import Backlog, BacklogReader, pause_of
 
 T = TypeVar("T")
 _WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
@@ -142,21 +142,26 @@ def judge_last_fetch(last_success: datetime | None, started: datetime, now: date
     return Check("degraded", "no fetch of a feed succeeded in the last hour", facts)
 
 
-def judge_backlog(backlog: Backlog, started: datetime, now: datetime) -> Check:
-    """Degraded if an analysis has been due for too long, or an article could not be analysed: figures lack it then. A
-    worker that just started gives others a minute to catch up."""
+def judge_backlog(backlog: Backlog, started: datetime, now: datetime, pause: StagePause | None = None) -> Check:
+    """Degraded if the analysis pauses, if one has been due for too long, or if an article could not be analysed:
+    figures lack it then. A worker that just started gives others a minute to catch up."""
     oldest = backlog.oldest_seconds(now)
     facts = {
         "pending_articles": backlog.pending,
         "failed_articles": backlog.failed,
         "oldest_pending_seconds": oldest,
+        "paused_since": None if pause is None else format_time(pause.created_at),
+        "pause_reason": None if pause is None else pause.reason,
     }
     if backlog.pending is None:
         return Check(
             "degraded", f"could not be counted within {BACKLOG_SECONDS:.0f} s: the store is slow or fails", facts
         )
     details = []
-    if oldest > BACKLOG_OVERDUE.total_seconds() and now - started >= JUST_STARTED:
+    if pause is not None:
+        since = format_time(pause.created_at)
+        details.append(f"{backlog.pending} articles wait since {since} for a service: {pause.reason}")
+    elif oldest > BACKLOG_OVERDUE.total_seconds() and now - started >= JUST_STARTED:
         details.append(
             f"{backlog.pending} articles wait for their analysis, the first for {oldest} s: see {ANALYZE_ARTICLES} in"
             " GET queues"
@@ -310,7 +315,9 @@ class Health:
         return judge_store(await self.traffic.recent())
 
     async def _analysis(self) -> Check:
-        return judge_backlog(await self.backlog.counted(BACKLOG_SECONDS), self.started, self.clock())
+        backlog = await self.backlog.counted(BACKLOG_SECONDS)
+        pause = await pause_of(self.store, self.backlog.stage) if backlog.pending else None
+        return judge_backlog(backlog, self.started, self.clock(), pause)
 
     async def _queue_depths(self) -> Check:
         return judge_queues(await self.queues.depths(QUEUES))

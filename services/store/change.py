@@ -3,7 +3,7 @@ writer was first, read and decide again.
 
 `decide` is pure, since it may be called several times. In each round one of the writers succeeds. Those that failed at
 the same moment wait for a random time out of a span that doubles with each round. After ROUNDS, or when the deadline of
-the invocation does not allow another wait, Unavailable is raised: the caller's caller tries again.
+the invocation does not allow another wait, Contended is raised: the caller's caller tries again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, Literal, TypeVar
 
-from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from models.errors import ChangedMeanwhile, Conflict, Contended
 from models.stored import StoredDocument
 from services import deadline
 from services.ports import Create, Delete, Document, Operation, Replace, Store
@@ -137,7 +137,7 @@ async def until_unchanged(once: Callable[[], Awaitable[T]], what: str) -> T:
         except ChangedMeanwhile:
             if deadline.remaining() < MAX_SECONDS:
                 break
-    raise Unavailable(f"{what} keeps changing: try again", retry_after=1.0)
+    raise Contended(f"{what} keeps changing: try again", retry_after=1.0)
 
 
 def wait_seconds(round_no: int, chance: float) -> float:

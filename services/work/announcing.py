@@ -6,6 +6,7 @@ Messages only wake workers up: losing one costs at most a minute.
 from __future__ import annotations
 
 import logging
+import random
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services import deadline
 from services.logs import log_event
 from services.ports import Clock, Document, Query, Queues, Store, Where, pages
-from services.work.backlog import first_due
+from services.work.backlog import first_due, pause_of
 from services.work.stage import Stage
 
 log = logging.getLogger("toolpulse.work")
@@ -131,6 +132,8 @@ class Sweeper:
         if first is None:
             return 0
         now, announced = self._clock(), 0
+        if stage.pauses and await pause_of(self._store, stage) is not None:
+            return await self._announce_probe(stage, now)
         if ahead or at_start:
             furthest = format_time(now + stage.furthest + CLOCKS_DIFFER)
             announced = await self._announce(stage, Where(stage.due, "gt", furthest))
@@ -139,6 +142,13 @@ class Sweeper:
         if since is None or since > until:
             return announced
         return announced + await self._announce_until(stage, until, now, 1 if at_start else _MAX_PAGES)
+
+    async def _announce_probe(self, stage: Stage, now: datetime) -> int:
+        """Announces one item of a stage that pauses. Any of them: the service may answer for all but one."""
+        query = Query((*stage.where, Where(stage.due, "le", format_time(now))), order=stage.order, limit=PAGE)
+        due = (await self._store.query(stage.container, query)).items
+        some = [random.choice(due)] if due else []  # noqa: S311 - not a secret
+        return len(await self._announcer.announce_documents(stage, some))
 
     async def _announce_until(self, stage: Stage, until: datetime, now: datetime, most_pages: int) -> int:
         oldest, last = await self._queues.oldest(stage.queue), self._last.get(stage.name)

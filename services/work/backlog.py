@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from models.errors import ToolpulseError
+from models.operations import StagePause
 from services import deadline, telemetry
-from services.ports import Document, LastWrite, Query, Store, Where
+from services.ports import Document, LastWrite, Query, Store, Where, readable
+from services.store.containers import CATALOG
 from services.work.stage import Stage
 
 KEPT_SECONDS = 2.0
@@ -47,6 +49,12 @@ async def first_due(store: Store, stage: Stage, *, may_be_stale: bool = False) -
     query = Query(stage.where, order=stage.order, limit=1, may_be_stale=may_be_stale)
     items = (await store.query(stage.container, query)).items
     return items[0] if items else None
+
+
+async def pause_of(store: Store, stage: Stage) -> StagePause | None:
+    """The pause of the stage, while one lasts."""
+    stored = await store.read(CATALOG.name, StagePause.PARTITION, stage.name)
+    return readable(stored, StagePause.from_document)
 
 
 @dataclass

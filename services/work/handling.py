@@ -3,6 +3,10 @@
 An item that fails does not stop the others. Its failure is noted in its document, which is due again later, and given
 up after some tries. An item that kills its worker is found at the third delivery of its message: from then on items are
 worked on one at a time, each under a mark that counts as a failure if the worker does not come back.
+
+A stage pauses while a service that it needs does not answer: its items stay due, no try counts, and their messages are
+acknowledged, so that none comes back. Sweeps announce one item; every PROBED_EVERY one message is worked on, and the
+first success ends the pause. The pause is stored. What a process remembers of it only saves a read for each message.
 """
 
 from __future__ import annotations
@@ -14,24 +18,28 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
-from models.errors import ToolpulseError, Unavailable
+from models.errors import ChangedMeanwhile, Contended, ToolpulseError, Unavailable
+from models.operations import StagePause
 from models.run import MAX_ERRORS_KEPT, WORKER_DIED, Attempt, JobRun
-from models.values import unix_milliseconds
+from models.values import format_time, unix_milliseconds
 from services import deadline
 from services.logs import log_event
-from services.ports import Clock, Document, Store
-from services.store.change import Decided, change
-from services.store.containers import RUNS
+from services.ports import Clock, Document, Query, Store, readable
+from services.store.change import Decided, Key, change, change_many
+from services.store.containers import CATALOG, RUNS
 from services.work import rules
-from services.work.announcing import Announcer
+from services.work.announcing import PAGE, Announcer
+from services.work.backlog import pause_of
 from services.work.stage import Stage, backoff, parts_of
 
 log = logging.getLogger("toolpulse.work")
 
 ALONE_AT_DELIVERY = 3
+PROBED_EVERY = timedelta(seconds=20)
+"""Less than a tick, so that the item that each sweep of a stage that pauses announces is worked on."""
 BATCH = "batch:0001"
 """The subject of the attempt at all items that were done."""
 
@@ -59,7 +67,7 @@ class Work(Protocol):
 @dataclass
 class Handled:
     """What became of the items of one message. Those `left` had no turn before the deadline, or waited for a
-    busy service until then: they were announced again."""
+    busy service until then: they were announced again. Items that wait for a pause to end are in none of these."""
 
     done: int = 0
     failed: dict[str, str] = field(default_factory=dict)
@@ -86,13 +94,20 @@ class Handler:
     at_once: int = 4
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     _turns: asyncio.Semaphore = field(init=False)
+    _has_paused: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._turns = asyncio.Semaphore(self.at_once)
 
     async def handle(self, keys: Sequence[str], delivery: int = 1, invocation_id: str | None = None) -> Handled:
-        """Raises Unavailable if a service does not answer: the queue delivers the message again."""
+        """Raises Unavailable if a service does not answer: the queue delivers the message again. A stage that pauses
+        raises it only if the pause cannot be stored."""
         began, handled = self.clock(), Handled()
+        pause = await pause_of(self.store, self.stage) if self._has_paused else None
+        self._has_paused = pause is not None
+        if pause is not None and not await self._may_probe(pause):
+            await self._note_wait(keys, pause.reason)
+            return handled
         alone = delivery >= ALONE_AT_DELIVERY and self.stage.tries is not None
         left, size = list(dict.fromkeys(keys)), self.stage.most
         while left:
@@ -102,17 +117,68 @@ class Handler:
                     break
                 try:
                     await (self._alone(portion[0], handled) if alone else self._together(portion, handled))
-                except Unavailable:
-                    if not deadline.is_near() or len(left) == 1:
+                except Unavailable as error:
+                    if deadline.is_near() and len(left) > 1:
+                        size = max(1, len(portion) // 2)  # in smaller messages the work ends in time
+                        break
+                    if not self.stage.pauses or isinstance(error, Contended):
                         raise
-                    size = max(1, len(portion) // 2)  # in smaller messages the work ends in time
-                    break
+                    await self._pause(left, error)
+                    left, pause = [], None
             left = left[len(portion) :]
+        if pause is not None and (handled.done or handled.failed):
+            await self._resume()
         handled.left += left
         messages = [each for part in parts_of(handled.left, size) for each in self.stage.messages(part)]
         await self.announcer.send(self.stage, messages)
         await self._end(handled, began, invocation_id)
         return handled
+
+    async def _may_probe(self, pause: StagePause) -> bool:
+        """Whether to try now what pauses. Of several workers, one may."""
+        now = self.clock()
+        if timedelta(0) <= now - pause.updated_at < PROBED_EVERY:
+            return False
+        with contextlib.suppress(ChangedMeanwhile):
+            await self.store.replace(CATALOG.name, pause.changed(now).to_document(), pause.stored_etag or "")
+            return True
+        return False
+
+    async def _pause(self, keys: Sequence[str], error: Unavailable) -> None:
+        """Pauses the stage, or notes why it still pauses. Raises Unavailable if that cannot be stored."""
+        reason, now = str(error)[: rules.LONGEST_REASON], self.clock()
+        log_event(log, logging.WARNING, "stage_pauses", stage=self.stage.name, reason=reason)
+
+        def decide(stored: Document | None) -> Decided:
+            known = readable(stored, StagePause.from_document)
+            pause = known or StagePause(created_at=now, stage=self.stage.name, reason=reason)
+            return pause.changed(pause.updated_at, reason=reason).to_document()
+
+        await change(self.store, CATALOG.name, StagePause.PARTITION, self.stage.name, decide)
+        self._has_paused = True
+        await self._note_wait(keys, reason)
+
+    async def _note_wait(self, keys: Sequence[str], reason: str) -> None:
+        """Writes why these items wait into their documents, once. Nothing depends on it."""
+        tries, now = self.stage.tries, self.clock()
+        assert tries is not None, "only stages with tries pause"
+
+        def decide(_: Key, document: Document | None) -> Decided:
+            is_due = document is not None and self.stage.is_due(document, now)
+            if document is None or not is_due or document.get(tries.error) in (reason, WORKER_DIED):
+                return None
+            return {**document, tries.error: reason, "updated_at": format_time(now)}
+
+        with contextlib.suppress(ToolpulseError):
+            await change_many(self.store, self.stage.container, [tries.address(key) for key in keys], decide)
+
+    async def _resume(self) -> None:
+        """Announces the first items. The next sweep announces the others."""
+        await self.store.delete(CATALOG.name, StagePause.PARTITION, self.stage.name)
+        self._has_paused = False
+        due = await self.store.query(self.stage.container, Query(self.stage.where, order=self.stage.order, limit=PAGE))
+        await self.announcer.announce_documents(self.stage, due.items)
+        log_event(log, logging.INFO, "stage_resumed", stage=self.stage.name)
 
     async def _end(self, handled: Handled, began: datetime, invocation_id: str | None) -> None:
         if not (handled.done or handled.failed or handled.left):

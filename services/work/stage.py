@@ -93,7 +93,7 @@ class Stage:
     `group` are in other messages. `furthest` is the longest time by which the stage sets `due` ahead. An item is
     overdue after `overdue_after`. Messages wait for `delay_seconds`. A stage without `tries` counts no failures: an
     item that fails stays due. `failed` finds items that were given up. `workflow` names the runs of its invocations;
-    without it, the stage records runs of its own.
+    without it, the stage records runs of its own. A stage that `pauses` needs a service besides the store.
     """
 
     name: str
@@ -113,6 +113,7 @@ class Stage:
     tries: Tries | None = None
     failed: tuple[Where, ...] = ()
     workflow: str | None = None
+    pauses: bool = False
 
     def messages(self, keys: Sequence[str]) -> list[str]:
         """The messages that name these items."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from models.errors import Unavailable
 from models.run import WORKER_DIED
 from models.tool import Tool
 from models.values import parse_time
@@ -221,18 +220,6 @@ async def test_an_article_that_kills_its_workers_becomes_an_error_and_the_others
     assert deliveries > MAX_TRIES
     assert (await world.read(deadly)).last_error_fingerprint == WORKER_DIED
     assert (await world.read(well)).status == "analyzed"
-
-
-async def test_while_the_analyzer_does_not_answer_nothing_is_written_and_the_message_fails(
-    world: World,
-) -> None:
-    await world.tool("Quorvia")
-    one = await world.article(1, "Quorvia")
-    before = await world.read(one)
-    world.analyzer.is_down = True
-    with pytest.raises(Unavailable):
-        await world.worker.analysis.handle([one])
-    assert (await world.read(one)).stored_etag == before.stored_etag
 
 
 async def test_an_edit_that_cannot_be_judged_is_an_error_and_keeps_the_figures_of_the_version_before(

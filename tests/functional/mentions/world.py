@@ -13,6 +13,7 @@ from typing import Any
 
 from models.article import LISTED_SOURCES, Article
 from models.correction import Correction
+from models.errors import Unavailable
 from models.mention import SentimentScore
 from models.request import SignedBody
 from models.resources.corrections import NewCorrectionBody
@@ -44,7 +45,7 @@ from tests.failing_stores import Crash, mortal
 
 class Words:
     """An analyzer: a text with "good" is positive, with "bad" negative; the other way round if it is `turned`. One with
-    the `curse` cannot be judged, and one with "deadly" kills the worker."""
+    the `curse` cannot be judged, one with `down_for` makes it fail, and one with "deadly" kills the worker."""
 
     name = "words"
 
@@ -52,14 +53,14 @@ class Words:
         self.version = version
         self.languages = languages
         self.is_down = False
+        self.down_for = ""
+        self.outage = Unavailable("the analyzer did not answer")
         self.turned = False
         self.curse = "cursed"
 
     async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
-        from models.errors import Unavailable
-
-        if self.is_down:
-            raise Unavailable("the analyzer did not answer")
+        if self.is_down or (self.down_for and any(self.down_for in each.text for each in passages)):
+            raise self.outage
         return [judged_alike(each, self.judged(each.text)) for each in passages]
 
     def judged(self, text: str) -> Judgement | NotJudged:

@@ -104,6 +104,12 @@ def in_background() -> bool:
     return deadline is not None and deadline.in_background
 
 
+def is_for_person() -> bool:
+    """Whether a person waits for this."""
+    deadline = _deadline.get()
+    return deadline is not None and not deadline.in_background
+
+
 def outside() -> Context:
     """The context for a task that outlives the invocation that starts it: it has no deadline."""
     return Context()

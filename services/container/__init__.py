@@ -11,6 +11,7 @@ import asyncio
 import gc
 import logging
 import os
+import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -59,6 +60,7 @@ from services.ports import Archive, Clock, LastWrite, Queues, Store, utc_now
 from services.settings import Settings
 from services.stories.stage import GroupingAnnouncer, grouping_stage
 from services.tools.catalog import Catalog
+from services.topology import HTTP_TIMEOUT
 from services.work.announcing import Announcer, Sweeper
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import RunEngine
@@ -81,6 +83,9 @@ log = logging.getLogger("toolpulse.container")
 
 STAGES = (INGESTION_STAGE, ANALYSIS_STAGE, DOCUMENTS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, WORKFLOWS_STAGE)
 """The stages that services/work sweeps, besides grouping, whose interval is a setting."""
+
+
+FAILURE_KEPT_SECONDS = 1.0
 
 
 def new_id() -> str:
@@ -318,16 +323,26 @@ _container: Container | None = None
 _lifetime: AsyncGenerator[Container, None] | None = None
 _resuming: asyncio.Task[None] | None = None
 _building = asyncio.Lock()
+_failed: tuple[float, Unavailable] | None = None
+"""Until when a failure to build the container counts."""
 
 
 async def get() -> Container:
-    """This worker's container. Every call raises WrongSettings until the settings are right."""
-    global _container, _lifetime
+    """This worker's container. Every call raises WrongSettings until the settings are right. If the store did not
+    answer, calls raise the same for a moment: several of one request would wait for it one after the other."""
+    global _container, _lifetime, _failed  # noqa: PLW0603
     if _container is None:
         async with _building:
             if _container is None:
+                if _failed is not None and time.monotonic() < _failed[0]:
+                    raise _failed[1]
                 lifetime = _of_this_worker()
-                _container, _lifetime = await anext(lifetime), lifetime
+                try:
+                    with deadline.within(HTTP_TIMEOUT.total_seconds(), in_background=False):
+                        _container, _lifetime = await anext(lifetime), lifetime
+                except Unavailable as error:
+                    _failed = time.monotonic() + FAILURE_KEPT_SECONDS, error
+                    raise
     return _container
 
 
@@ -373,10 +388,10 @@ async def _resume(container: Container) -> None:
 
 async def close() -> None:
     """Closes this worker's container if there is one. The next `get` builds another."""
-    global _container  # noqa: PLW0603
+    global _container, _failed  # noqa: PLW0603
     if _lifetime is not None:
         await _lifetime.aclose()
-    _container = None
+    _container = _failed = None
 
 
 async def build(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from models.errors import InvalidInput, Unavailable
+from models.version import USER_AGENT
 from services import telemetry
 from services.ports import QueueDepth
 
@@ -100,7 +101,7 @@ class StorageService(Generic[Client]):
 
         sdk = self._sdk()
         options: dict[str, Any] = {
-            "api_version": API_VERSION,
+            **{"api_version": API_VERSION, "user_agent": USER_AGENT},
             **{"retry_total": 2, "initial_backoff": 1, "increment_base": 1, "random_jitter_range": 1},
             **{"connection_timeout": min(5.0, self._timeout_seconds), "read_timeout": self._timeout_seconds},
             **self.OPTIONS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from models.errors import InvalidInput, Unavailable
+from models.errors import Contended, InvalidInput, Unavailable
 from services.ports import BatchOutcome, Clock, Document, Page, Query, Where
 from services.store import cosmos_items, plans, rules
 from services.store.batched import BatchedStore
@@ -174,7 +174,7 @@ class CosmosStore(BatchedStore):
                     f"{container.name}: it is unknown whether an earlier try changed {partition} / {failed.id}"
                 )
             return rules.failed_batch(container.name, partition, steps, result.operation)
-        raise Unavailable(f"{container.name}: {partition} kept changing", retry_after=1.0)
+        raise Contended(f"{container.name}: {partition} kept changing", retry_after=1.0)
 
     async def _versions(self, container: Container, partition: str, names: Sequence[str]) -> dict[str, Item]:
         """The versions of the items that are stored, by id."""

@@ -2,7 +2,9 @@
 
 Background work (services/deadline.py) waits before a request if its container has refused requests lately
 (cosmos_pace.py), and tries a refused request again until its deadline is near. A request of a person does not wait
-before it is sent, and is tried again for `seconds`.
+before it is sent, and is tried again for `seconds`; but it ends once the account has sent no response to it for
+SILENCE_SECONDS. If the account was silent to everyone, the next requests of people fail at once: one call of the API
+may make several.
 
 All retries are made here: the SDK's own are switched off, except its three tries at reading the account when the client
 opens, which only an environment variable turns off. The account has one region, so no other region is tried. Azure's
@@ -14,15 +16,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 import random
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from models.errors import Unavailable
+from models.version import USER_AGENT
 from services import deadline, telemetry
 from services.logs import log_event
 from services.store.containers import CONTAINERS
@@ -37,11 +41,14 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 B = TypeVar("B")
 
+ACTIVITY_ID = "x-ms-activity-id"
+"""The header by which Azure's support finds a request."""
 EXPECTED = frozenset({404, 409, 412})
 RETRIED = frozenset({408, 410, 429, 449, 502, 503, 504})
 NOT_DONE = frozenset({429, 449})  # of RETRIED: a request with this status had no effect
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 5.0
 CONNECT_SECONDS, RESPONSE_SECONDS = 5, 10
+SILENCE_SECONDS, FAILS_AT_ONCE_SECONDS = 4.0, 1.0
 
 MAX_CONNECTIONS = 100  # of aiohttp's pool; the SDK does not change it
 BULK_REQUESTS = 80  # in flight for bulk calls and background work, so that a person's request finds a connection
@@ -54,6 +61,9 @@ log = logging.getLogger("toolpulse.store")
 _CONTAINER_IN_URL = re.compile(r"/colls/([^/?]+)")
 
 _in_bulk: ContextVar[bool] = ContextVar("in_bulk", default=False)
+
+_limit: ContextVar[tuple[asyncio.Timeout, float] | None] = ContextVar("limit", default=None)
+"""The limit of a person's request, which each response moves, and its end."""
 
 _WEAK = {"consistencyLevel": "Eventual"}
 """The options of a read that may be stale, which costs half."""
@@ -126,6 +136,8 @@ class Connection:
 
     def __init__(self, endpoint: str, database: str, credential: str | AsyncTokenCredential, seconds: float) -> None:
         self.writes = 0
+        self._heard_at = self._failed_at = -math.inf
+        self._failure = ""
         self._endpoint = endpoint
         self._database = database
         self._credential = credential
@@ -232,6 +244,7 @@ class Connection:
 
         Background work has until its deadline for being refused, which does not count against the budget.
         """
+        import azure.cosmos.aio  # noqa: F401 - loading it may take longer than a person waits
         from azure.core.exceptions import AzureError
 
         counters = self.counters[container] if container else Counters()
@@ -241,37 +254,50 @@ class Connection:
         ends, patience = clock() + budget, deadline.retry_seconds()
         patient_until = ends if patience is None else clock() + patience
         last_answer = clock() + deadline.answer_seconds()
+        is_for_person, began = deadline.is_for_person(), clock()
+        silent_at = began + SILENCE_SECONDS if is_for_person else math.inf
+        if is_for_person and self._failed_at > max(self._heard_at, began - FAILS_AT_ONCE_SECONDS):
+            raise Unavailable(self._failure)
         unsure = False
         for attempt in itertools.count(1):
             try:
                 async with self._turn(container, patient_until) as waited:
                     ends += waited
-                    async with asyncio.timeout_at(min(ends, last_answer)), self._slot():
+                    async with asyncio.timeout_at(min(ends, last_answer, silent_at)) as limit, self._slot():
+                        _limit.set((limit, ends) if is_for_person else None)
                         return Response(200, await call(), unsure)
             except TimeoutError as error:
-                raise Unavailable(f"Cosmos DB did not answer within {budget:g} seconds") from error
+                silent = Unavailable(f"Cosmos DB did not answer within {clock() - began:.0f} seconds")
+                raise self._noted(silent, began) from error
             except AzureError as error:
                 status, substatus = status_of(error)
                 if status == 429 and of_batch(error):
                     counters.add("throttles")
                 if status in EXPECTED and substatus == 0:
                     return Response(status, None, unsure)
-                wait = wait_after(error, attempt)
+                wait, activity = wait_after(error, attempt), _headers(error).get(ACTIVITY_ID)
                 is_refused = status == 429
                 if is_refused and container:
                     self._paces[container].lower(clock())
-                last = patient_until if is_refused else ends
+                if status:
+                    silent_at = max(silent_at, clock() + wait + SILENCE_SECONDS)
+                last = min(patient_until if is_refused else ends, silent_at)
                 if attempt == tries or clock() + wait >= last or not passes(error, status, substatus):
-                    raise unavailable(error, status, substatus) from error
+                    raise self._noted(unavailable(error, status, substatus), began) from error
                 unsure = unsure or status not in NOT_DONE
             counters.add("retries")
             counters.add("waited_seconds", wait)
             fields = {"container": container, "status": status, "attempt": attempt, "wait_ms": round(wait * 1000)}
-            log_event(log, logging.DEBUG, "store_request_retried", **fields)
+            log_event(log, logging.DEBUG, "store_request_retried", **fields, activity_id=activity)
             if is_refused and patience is not None:
                 ends += wait
             await asyncio.sleep(wait)
         raise AssertionError("counting does not end")
+
+    def _noted(self, failure: Unavailable, began: float) -> Unavailable:
+        if self._heard_at < began:
+            self._failed_at, self._failure = asyncio.get_running_loop().time(), str(failure)
+        return failure
 
     @asynccontextmanager
     async def _turn(self, container: str | None, until: float) -> AsyncIterator[float]:
@@ -363,13 +389,19 @@ class Connection:
             retry_read=0,
             retry_status=0,
             raw_response_hook=self._count,
+            user_agent_suffix=USER_AGENT,
         )
 
     def _count(self, response: Any) -> None:
         """Called for every HTTP response, also for those that the SDK raises as errors."""
-        found = _CONTAINER_IN_URL.search(response.http_request.url)
-        counters = self.counters.get(found[1]) if found else None
-        if counters is None or found is None:
+        self._heard_at = asyncio.get_running_loop().time()
+        if (found := _limit.get()) is not None:
+            limit, ends = found
+            with suppress(RuntimeError):  # the request has ended
+                limit.reschedule(min(ends, self._heard_at + SILENCE_SECONDS))
+        named = _CONTAINER_IN_URL.search(response.http_request.url)
+        counters = self.counters.get(named[1]) if named else None
+        if counters is None or named is None:
             return
         self.writes += _is_write(response.http_request)
         units = float(response.http_response.headers.get("x-ms-request-charge") or 0)
@@ -378,7 +410,7 @@ class Connection:
         if is_refused:
             counters.add("throttles")
         else:
-            self._paces[found[1]].spend(units, asyncio.get_running_loop().time())
+            self._paces[named[1]].spend(units, asyncio.get_running_loop().time())
 
 
 def _is_write(request: Any) -> bool:
@@ -419,13 +451,19 @@ def wait_after(error: AzureError, attempt: int) -> float:
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
 
 
+def _headers(error: AzureError) -> Mapping[str, str]:
+    return getattr(getattr(error, "response", None) or error, "headers", None) or {}
+
+
 def _retry_after(error: AzureError) -> float | None:
-    headers: Mapping[str, str] = getattr(getattr(error, "response", None) or error, "headers", None) or {}
     of_operations = [
         each.get("retryAfterMilliseconds", 0) for each in getattr(error, "operation_responses", None) or ()
     ]
     try:
-        return max(0.0, float(headers.get("x-ms-retry-after-ms") or max(of_operations, default=0) or "none")) / 1000
+        return (
+            max(0.0, float(_headers(error).get("x-ms-retry-after-ms") or max(of_operations, default=0) or "none"))
+            / 1000
+        )
     except ValueError:
         return None
 
@@ -442,5 +480,7 @@ def unavailable(error: AzureError, status: int, substatus: int) -> Unavailable:
         return Unavailable("Cosmos DB knows no such database or container: run scripts/create_cache_container.py")
     if status:
         code = f"{status}/{substatus}" if substatus else f"{status}"
-        return Unavailable(f"Cosmos DB returned {code}", retry_after=_retry_after(error))
+        activity = _headers(error).get(ACTIVITY_ID)
+        support = f" (activity id {activity})" if activity else ""
+        return Unavailable(f"Cosmos DB returned {code}{support}", retry_after=_retry_after(error))
     return Unavailable(f"Cosmos DB could not be reached ({type(error).__name__}): check COSMOS_ENDPOINT")

@@ -55,6 +55,7 @@ class FaultyProxy(Proxy):
         self.script: list[Fault] = []
         self.always: Fault | None = None
         self.item_requests: list[str] = []
+        self.user_agent = ""
         self.has_paused = asyncio.Event()
         self.go_on = asyncio.Event()
 
@@ -80,4 +81,5 @@ class FaultyProxy(Proxy):
         if "/docs" not in request.path:
             return Fault()
         self.item_requests.append(request.method)
+        self.user_agent = request.headers["User-Agent"]
         return self.script.pop(0) if self.script else self.always or Fault()

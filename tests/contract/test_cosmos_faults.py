@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput, Unavailable
+from models.version import USER_AGENT
 from services.ports import Create, Document, Query, Upsert
 from services.store.cosmos import CosmosStore
 from tests.contract import cosmos_server
@@ -125,6 +126,15 @@ async def test_a_database_that_was_never_made_is_not_an_absent_document(
         with pytest.raises(Unavailable, match="create_cache_container"):
             await ask
     await store.close()
+
+
+async def test_support_finds_a_request_by_its_activity_id_and_the_app_by_its_user_agent(
+    impatient_store: CosmosStore, proxy: FaultyProxy
+) -> None:
+    proxy.always = Fault(503, {"x-ms-activity-id": "af38-1"})
+    with pytest.raises(Unavailable, match=r"503 \(activity id af38-1\)"):
+        await impatient_store.read("mentions", "t", "a")
+    assert f" {USER_AGENT}" in proxy.user_agent
 
 
 async def test_silence_ends_with_the_budget(impatient_store: CosmosStore, proxy: FaultyProxy) -> None:

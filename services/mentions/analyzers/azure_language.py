@@ -16,6 +16,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from models.errors import InvalidInput, Unavailable
+from models.version import USER_AGENT
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.tools.matching import Span
 
@@ -113,6 +114,7 @@ class AzureLanguageAnalyzer:
                 retry_backoff_factor=self.retry_delay_seconds,
                 connection_timeout=TIMEOUT_SECONDS,
                 read_timeout=TIMEOUT_SECONDS,
+                user_agent=USER_AGENT,
             )
         return self.client
 

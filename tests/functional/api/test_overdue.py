@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from models.errors import Unavailable
 from models.run import IngestionBatch, JobRun
 from services import container
 from services.container import Container
@@ -48,6 +49,19 @@ async def test_a_worker_that_starts_announces_what_is_overdue(
     await store.close()
     await container.get()
     assert await received(queue_server) == [document["source_id"]]
+    await container.close()
+
+
+async def test_the_calls_of_one_request_wait_once_for_a_store_that_does_not_answer(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "toolpulse.db").mkdir()
+    failures = await asyncio.gather(container.get(), container.get(), return_exceptions=True)
+    assert isinstance(failures[0], Unavailable)
+    assert failures[1] is failures[0]
+    (tmp_path / "toolpulse.db").rmdir()
+    await container.close()
+    await container.get()
     await container.close()
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 
 import pytest
+from azure.core.exceptions import ServiceRequestError
 from azure.cosmos.exceptions import CosmosHttpResponseError
 
 from models.errors import Unavailable
@@ -76,13 +78,15 @@ class Worker:
     async def ask(self, _: int = 0) -> None:
         async def call() -> None:
             await self.service.respond()
-            request = SimpleNamespace(
-                method="GET", headers={}, url=f"http://127.0.0.1:9/dbs/none/colls/{CONTAINER}/docs"
-            )
-            answer = SimpleNamespace(status_code=200, headers={"x-ms-request-charge": str(UNITS)})
-            self.connection._count(SimpleNamespace(http_request=request, http_response=answer))
+            self.note_response()
 
         await self.connection.request_account(call, container=CONTAINER)
+
+    def note_response(self) -> None:
+        url = f"http://127.0.0.1:9/dbs/none/colls/{CONTAINER}/docs"
+        request = SimpleNamespace(method="GET", headers={}, url=url)
+        answer = SimpleNamespace(status_code=200, headers={"x-ms-request-charge": str(UNITS)})
+        self.connection._count(SimpleNamespace(http_request=request, http_response=answer))
 
     async def ask_often(self, times: int) -> None:
         await self.connection.in_parallel(self.ask, range(times))
@@ -168,3 +172,47 @@ async def test_an_outage_is_not_waited_for_until_the_deadline() -> None:
     with deadline.within(60, clock=now_of_loop), pytest.raises(Unavailable, match="503"):
         await Service(200.0, status=503).worker(1.5).ask()
     assert now_of_loop() < 2
+
+
+async def swallowed() -> None:
+    await asyncio.Event().wait()
+
+
+async def refused() -> None:
+    raise ServiceRequestError("connection refused")
+
+
+@pytest.mark.parametrize("call", [swallowed, refused])
+@on_a_clock_of_its_own
+async def test_a_person_waits_four_seconds_for_an_account_that_cannot_be_reached_and_then_not_at_all(
+    call: Callable[[], Awaitable[None]],
+) -> None:
+    connection = Service(200.0).worker(20.0).connection
+    waits, reasons = [], set()
+    for pause in (0.0, 0.0, 0.5, 1.5):
+        await asyncio.sleep(pause)
+        began = now_of_loop()
+        with deadline.within(60, in_background=False), pytest.raises(Unavailable) as failed:
+            await connection.request_account(call, container=CONTAINER)
+        waits.append(now_of_loop() - began)
+        reasons.add(str(failed.value))
+    assert max(waits[0], waits[3]) < 4.1
+    assert min(waits[0], waits[3]) > 1
+    assert (waits[1:3], len(reasons)) == ([0.0, 0.0], 1)
+
+
+@on_a_clock_of_its_own
+async def test_a_person_waits_for_an_account_that_answers_slowly_or_with_errors() -> None:
+    worker = Service(200.0).worker(20.0)
+
+    async def four_pages() -> None:
+        for _ in range(4):
+            await asyncio.sleep(3)
+            worker.note_response()
+
+    with deadline.within(60, in_background=False):
+        await worker.connection.request_account(four_pages, container=CONTAINER)
+    assert now_of_loop() == pytest.approx(12)
+    with deadline.within(60, in_background=False), pytest.raises(Unavailable, match="503"):
+        await Service(200.0, status=503).worker(20.0).ask()
+    assert now_of_loop() > 12 + 15

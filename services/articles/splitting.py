@@ -82,9 +82,10 @@ def moved(
             article["tool_ids_ever_detected"] = joined.article.get("tool_ids_ever_detected", [])
             article["grouping_corrections"] = joined.article.get("grouping_corrections", [])
     else:
-        there = joined.attributions()
         article = _with_pins(joined.article, {}, gone=links)
         observations = _with_those(joined.observations, observations, to)
+        there = Parts(article, observations).attributions()
+        moving = {key: {**there[key], **{name: each[name] for name in _KEPT}} for key, each in moving.items()}
     staying = [each for each in left.observations if each["source"] not in leaving]
     present = Parts(_with_pins(left.article, links), staying)
     return (

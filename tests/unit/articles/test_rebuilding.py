@@ -106,4 +106,7 @@ def test_of_two_observations_of_a_day_the_later_one_is_kept() -> None:
     again, _ = moved(whole, Parts(made.article, [newer]), made.article["source_id"], {"b"}, LATER, 20, is_split=True)
     (kept,) = again.observations
     assert (kept["headline"], kept["added_by_attempt"]) == ("Edited", whole.observations[1]["added_by_attempt"])
-    assert kept["original_headline"] == made.observations[0]["headline"]
+    own = again.article["source_attribution"]["b"]
+    assert (own["revision"], own["headline"], own["joined_by"]) == ("new", "Edited", "person")
+    assert own["original_headline"] == made.observations[0]["headline"] == kept["original_headline"]
+    assert again.article["canonical"]["headline"] == "Edited"

@@ -11,8 +11,10 @@ from xml.etree import ElementTree
 import pytest
 import pytest_asyncio
 
+from tests.functional.api.test_demo import until
 from tests.functional.cli.commands import Cli
 from tests.functional.cli.outlets import SHARED, TICKER, TOOLS, WIRE
+from tests.hosting import RunningHost
 
 IDS = ("wire", "ticker", "page")
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -123,6 +125,22 @@ async def test_articles_are_found_shown_with_names_and_corrected(cli: Cli, tools
     assert (await cli.json("corrections", "undo", correction, "--author", "Ada"))["state"] == "undone"
     await cli.run("documents", "show", of_tool[0]["source_id"], code=5)
     assert "full text" in cli.said or "document" in cli.said
+
+
+async def test_a_page_that_waits_for_a_person_is_listed_and_read(cli: Cli, tools: list[str], host: RunningHost) -> None:
+    (article,) = await cli.json("articles", "list", "--text", "harbour reopens")
+    own = article["source_id"]
+    await cli.run("documents", "acquire", own)
+    held = await until(host, lambda: cli.json("documents", "list", "--status", "QUARANTINED"), bool)
+    assert [each["source_id"] for each in held] == [own]
+    assert "/ticker/2" in await cli.run("documents", "list")
+    shown = await cli.run("documents", "show", own)
+    assert all(each in shown for each in ("no heading of the page", "QUARANTINE_CONTEXT:context", "acquire_documents"))
+    assert (await cli.run("documents", "read", own, "QUARANTINE_CONTEXT")).splitlines()[-1] == "Hello"
+    item = held[0]["quarantine_id"]
+    assert "Hello" in await cli.run("quarantine", "preview", item)
+    await cli.run("quarantine", "review", item, "CLEARED_TERMINAL", "--author", "Ada", "--reason", "no article")
+    assert await cli.json("documents", "list", "--status", "QUARANTINED") == []
 
 
 async def test_an_article_is_deleted_by_its_id_only(cli: Cli, tools: list[str]) -> None:

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 
 LATEST = datetime(2026, 6, 30, 12, tzinfo=UTC)
 SHARED_EVERY = 7
-_NAMES = "Alder Apex Beacon Cobalt Delta Ember Fjord Granite Harbor Kestrel Lumen Nimbus Orchard Quartz Vertex Willow"
+NAMES = "Alder Apex Beacon Cobalt Delta Ember Fjord Granite Harbor Kestrel Lumen Nimbus Orchard Quartz Vertex Willow"
 _KINDS = "Airlines Bank Biotech Energy Foods Labs Logistics Media Motors Networks Pharma Robotics Solar Steel Telecom"
 _VERBS = "announces approves cuts defends delays expands halts launches loses rejects reviews unveils wins"
 _THINGS = (
@@ -67,7 +67,7 @@ def _entry(chance: random.Random, feed: str, number: int, published: datetime) -
     def one_of(words: str, separator: str | None = None) -> str:
         return chance.choice(words.split(separator)).strip()
 
-    subject, place = f"{one_of(_NAMES)} {one_of(_KINDS)}", one_of(_PLACES)
+    subject, place = f"{one_of(NAMES)} {one_of(_KINDS)}", one_of(_PLACES)
     title = f"{subject} {one_of(_VERBS)} {one_of(_THINGS, ', ')} in {place}, worth {number % 97 + 2} million"
     sentences = [f"{subject} in {place}, case {number}.", *chance.choices(_SENTENCES, k=chance.randrange(4, 24))]
     html = "".join(f"<p>{each}</p>" for each in sentences)

@@ -4,7 +4,8 @@
     python -m benchmarks.ingest --reader /tmp/reader/bin/python
 
 Cold, then unchanged (304), then unchanged without validators, then with three new entries in each feed. Each side runs
-in a process of its own; so does the server. `--delay-ms` is added to every response. Printed, never asserted.
+in a process of its own; so does the server. `--delay-ms` is added to every response. Printed, never asserted. Last, the
+whole app in the local host: how long until the figures of some tools count every new entry, beside reader's update.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -61,8 +62,51 @@ async def ours(url: str, folder: Path, names: list[str]) -> list[dict[str, Any]]
         return await _ours(url, folder, names, queues.connection)
 
 
-async def _ours(url: str, folder: Path, names: list[str], connection: str) -> list[dict[str, Any]]:
+def due_feeds(url: str, names: list[str]) -> list[dict[str, Any]]:
     from models.feed import Feed
+    from services.ports import utc_now
+
+    urls = [f"{url.replace(HOSTS[0], HOSTS[number % len(HOSTS)])}/{name}.xml" for number, name in enumerate(names)]
+    now = utc_now()
+    return [
+        Feed(feed_id=name, source_name=name, feed_url=each, created_at=now, next_fetch_time=now).to_document()
+        for name, each in zip(names, urls, strict=True)
+    ]
+
+
+async def into_figures(url: str, folder: Path, names: list[str], measured: list[dict[str, Any]]) -> list[float]:
+    """The seconds until the new articles of the first and the last round are analysed and all figures are complete."""
+    from services.ports import Where, utc_now
+    from services.store.sqlite import SqliteStore
+    from tests.functional.app.recovery import Hosts
+
+    async with AsyncExitStack() as stack:
+        hosts = Hosts(folder, 1)
+        stack.push_async_callback(hosts.close)
+        await hosts.start(0)
+        for name in corpus.NAMES.split():
+            await hosts.post(0, "api/v1/tools", {"name": name})
+        store = SqliteStore(folder / "store" / "toolpulse.db", utc_now)
+        stack.push_async_callback(store.close)
+        await store.create_many("feeds", due_feeds(url, names))
+        wanted, taken = 0, list[float]()
+        for served, n in (("base", 0), ("full", -1)):
+            await asyncio.sleep(2)  # the runs before have ended
+            serve(url, served, validators=False)
+            wanted += measured[n]["articles"]
+            before = time.perf_counter()
+            await hosts.post(0, "api/v1/feeds/bulk", {"action": "fetch", "filter": {"enabled": True}})
+            is_counted = False
+            while not is_counted:
+                await asyncio.sleep(0.1)
+                analysed = await store.count("articles", (Where("status", "eq", "analyzed"),))
+                rows = (await hosts.get(0, "sentiment/latest"))["items"]
+                is_counted = analysed >= wanted and all(row["complete"] for row in rows)
+            taken.append(time.perf_counter() - before)
+        return taken
+
+
+async def _ours(url: str, folder: Path, names: list[str], connection: str) -> list[dict[str, Any]]:
     from services import container
     from services.ports import Where, utc_now
     from services.topology import ANALYZE_ARTICLES
@@ -76,20 +120,7 @@ async def _ours(url: str, folder: Path, names: list[str], connection: str) -> li
         }
     )
     await services.queues.send(ANALYZE_ARTICLES, [json.dumps({"article_ids": []})])  # imports the SDK, as at a start
-    now = utc_now()
-    await services.store.create_many(
-        "feeds",
-        [
-            Feed(
-                created_at=now,
-                feed_id=name,
-                feed_url=f"{url.replace(HOSTS[0], HOSTS[number % len(HOSTS)])}/{name}.xml",
-                source_name=name,
-                next_fetch_time=now,
-            ).to_document()
-            for number, name in enumerate(names)
-        ],
-    )
+    await services.store.create_many("feeds", due_feeds(url, names))
     measured: list[dict[str, Any]] = []
     for label, served, validators in ROUNDS:
         serve(url, served, validators)
@@ -140,10 +171,15 @@ def main() -> None:
             corpus.write(folder / name, options.feeds, options.entries, newest_left_out)
         with serving(folder, options.delay_ms) as url:
             own = ["-m", "benchmarks.ingest", "--side", "ours", "--url", url, "--data", str(folder / "data")]
-            shown("toolpulse", options.feeds, _run([sys.executable, *own, "--feeds", str(options.feeds)]))
+            measured = _run([sys.executable, *own, "--feeds", str(options.feeds)])
+            shown("toolpulse", options.feeds, measured)
+            taken = asyncio.run(into_figures(url, folder / "host", names, measured))
             for workers in options.workers if options.reader else ():
                 theirs = [options.reader, str(ROOT / "benchmarks/ingest_reader.py"), url, str(folder), str(workers)]
-                shown(f"reader, {workers} workers", options.feeds, _run([*theirs, str(options.feeds)]))
+                updated = _run([*theirs, str(options.feeds)])
+                shown(f"reader, {workers} workers", options.feeds, updated)
+                for each, seconds in zip((updated[0], updated[-1]), taken, strict=True):
+                    print(f"{each['round']:12} in the figures after {seconds:.1f} s: {each['seconds'] / seconds:.2f}")
 
 
 def _run(command: list[str]) -> list[dict[str, Any]]:

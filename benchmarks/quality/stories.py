@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.quality.made_news import Made, Newsroom
 from benchmarks.quality.near_duplicates import signed, token_set
 from models.story import SILENCE
-from services.stories.candidates import latest, nearest
+from services.stories.candidates import latest, nearest_of_all
 from services.stories.grouping import Known, decide_all
 from services.stories.writing import PORTION
 
@@ -46,8 +46,8 @@ class Memory:
         for each in due:
             self.decided.pop(each.source_id, None)
             for key in each.signature.keys:
-                self.keys[key][each.source_id] = each.signature.minute
-        names = {each.source_id: nearest(each, self.keys) for each in due}
+                self.keys[key].pop(each.source_id, None)
+        names = nearest_of_all(due, self.keys)
         self.decided |= decide_all(due, names, self.decided)
         for key in {key for each in due for key in each.signature.keys}:
             self.keys[key] = latest(self.keys[key])

@@ -53,17 +53,14 @@ def hours_of(feed: Document, now: datetime) -> dict[str, tuple[int, int, int]]:
     known = feed.get("fetch_hours")
     if known:
         last, attempted = _number(hour_start(known["last"])), known["attempted"]
-        may_succeed = _number(now) if _has_just_failed(feed, now) else None
+        has_just_failed = feed.get("failing_since") and now < parse_time(feed["failing_since"]) + GRACE
+        may_succeed = _number(now) if has_just_failed else None
         for bit in range(KEPT_HOURS):
             if known["expected"] >> bit & 1 and (last - bit != may_succeed or known["succeeded"] >> bit & 1):
                 _put(found, last - bit, known["succeeded"] >> bit & 1, attempted >> bit & 1)
     for missed in _missed_now(feed, now):
         _put(found, missed, 0, 0)
     return found
-
-
-def _has_just_failed(feed: Document, now: datetime) -> bool:
-    return bool(feed.get("failing_since")) and now < parse_time(feed["failing_since"]) + GRACE
 
 
 def _missed_now(feed: Document, now: datetime) -> Iterator[int]:

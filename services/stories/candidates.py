@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter
 
 from models.article import Article, source_id
 from models.errors import Unavailable, UnreadableDocument
@@ -28,7 +29,7 @@ from services.stories.similarity import WITHIN_MINUTES
 
 MAX_UNDER_KEY = 100
 """The articles that a key names: the latest."""
-MAX_COMPARED = 50
+MAX_COMPARED = 20
 """The articles that an article is compared with: those with most keys in common, then the nearest in time."""
 
 _PREFIX = source_id("")
@@ -47,6 +48,17 @@ def nearest(article: Known, under: Mapping[str, Mapping[str, int]]) -> list[str]
                 keys[name] += 1
                 distance[name] = apart
     return heapq.nsmallest(MAX_COMPARED, keys, key=lambda name: (-keys[name], distance[name], name))
+
+
+def nearest_of_all(due: Iterable[Known], under: dict[str, dict[str, int]]) -> dict[str, list[str]]:
+    """The same for articles that are due together: each is compared with those that are decided before it. Their keys
+    name them afterwards. Pure."""
+    names: dict[str, list[str]] = {}
+    for each in sorted(due, key=attrgetter("place")):
+        names[each.source_id] = nearest(each, under)
+        for key in each.signature.keys:
+            under[key][each.source_id] = each.signature.minute
+    return names
 
 
 def latest(articles: Mapping[str, int]) -> dict[str, int]:
@@ -70,13 +82,10 @@ class Candidates:
         unread = [key for key in wanted if key not in self.keys]
         found = await store.read_many(LOCATORS.name, [(key_id(key), key_id(key)) for key in unread]) if unread else []
         self.keys |= zip(unread, found, strict=True)
-        under = {key: _articles_of(self.keys[key]) for key in wanted}
-        for each in due:
-            for key in each.signature.keys:
-                under[key][each.source_id] = each.signature.minute
-        self.names = {each.source_id: nearest(each, under) for each in due}
-        minutes = {name: minute for articles in under.values() for name, minute in articles.items()}
         mine = set(batch)
+        under = {key: _articles_of(self.keys[key], mine) for key in wanted}
+        minutes = {name: minute for articles in under.values() for name, minute in articles.items()}
+        self.names = nearest_of_all(due, under)
         self.decided = {name: each for name, each in self.decided.items() if name not in mine}
         near = {name for names in self.names.values() for name in names} - mine
         days = {name: day_of_time(datetime.fromtimestamp(minutes[name] * 60, UTC)) for name in near}
@@ -128,11 +137,12 @@ async def days_of(store: Store, source_ids: Collection[str]) -> dict[str, str]:
     return {each.source_id: day_of_time(published_at(each)) for each in articles}
 
 
-def _articles_of(document: Document | None) -> dict[str, int]:
-    """A key that cannot be read names no article, and the next write replaces it."""
+def _articles_of(document: Document | None, but: Collection[str] = ()) -> dict[str, int]:
+    """The articles that a key names, without some. A key that cannot be read names none, and the next write replaces
+    it."""
     articles = {} if document is None else document.get("articles")
     if isinstance(articles, dict) and all(type(minute) is int for minute in articles.values()):
-        return {_PREFIX + name: minute for name, minute in articles.items()}
+        return {name: minute for key, minute in articles.items() if (name := _PREFIX + key) not in but}
     assert document is not None, "there is a document that cannot be read"
     log_unreadable(UnreadableDocument("GroupingKey", document["id"], "articles"))
     return {}

@@ -139,7 +139,7 @@ def test_an_article_is_compared_with_a_bounded_number_of_others_that_share_most_
 def test_a_key_names_the_latest_articles() -> None:
     found = latest({f"n{at:03d}": at for at in range(MAX_UNDER_KEY + 5)})
     assert (len(found), min(found)) == (MAX_UNDER_KEY, "n005")
-    assert (MAX_UNDER_KEY, MAX_COMPARED) == (100, 50)
+    assert (MAX_UNDER_KEY, MAX_COMPARED) == (100, 20)
 
 
 @pytest.mark.parametrize("seed", range(4))

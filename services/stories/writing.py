@@ -52,9 +52,9 @@ from services.work.rules import reason_of
 from services.work.stage import parts_of
 
 PORTION = 100
-MAX_LISTED = 1000
-"""The most due articles that one message has grouped."""
-MAX_KEPT = 1000
+MAX_LISTED = 250
+"""The most due articles that one message has grouped. An article of many sources takes 100 kB of memory."""
+MAX_KEPT = 500
 """The most articles that are kept in memory for the next portion of a message to be compared with."""
 BUSY_SECONDS = 10.0
 """How long a message waits while another worker groups: that one groups all that is due, unless it dies."""
@@ -92,13 +92,9 @@ class _Batch:
     decided: dict[str, Known] = field(default_factory=dict)
     stays: set[str] = field(default_factory=set)
 
-    def before(self, name: str) -> Known | None:
-        return readable(self.members[name], known)
-
     def event_of(self, name: str) -> str | None:
         """Its story; null for a deleted article."""
-        known = self.decided.get(name)
-        return None if known is None else _event(known)
+        return _event(self.decided.get(name))
 
     def events_of(self, name: str) -> set[str]:
         """The stories of the article, now and before."""
@@ -141,7 +137,7 @@ class Grouping:
             with contextlib.suppress(Unavailable, ChangedMeanwhile):  # it ends by itself, or another worker has it
                 await lease.release()
         if handled.done and await self._announcer.due(1):  # also what depends on these articles
-            await self._announcer.again(DELAY_SECONDS)
+            await self._announcer.again(0.0 if len(due) == MAX_LISTED else DELAY_SECONDS)
         return handled
 
     async def _work(
@@ -220,7 +216,7 @@ class Grouping:
         """Makes the articles due that depend on what changes. Those in the batch that were decided earlier stay due."""
         found: set[str] = set()
         for name in batch.articles:
-            before, after = batch.before(name), batch.decided.get(name)
+            before, after = readable(batch.members[name], known), batch.decided.get(name)
             if after is not None:
                 near = (candidates.decided.get(each) for each in candidates.names[name])
                 found.update(copies_before(after, [each for each in near if each is not None]))
@@ -355,5 +351,5 @@ class Lease:
             await self._store.delete(CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID, etag)
 
 
-def _event(known: Known) -> str | None:
-    return None if known.decision is None else known.decision.event_id
+def _event(known: Known | None) -> str | None:
+    return None if known is None or known.decision is None else known.decision.event_id

@@ -122,8 +122,8 @@ async def overdue_keys(store: Store, stage: Stage, clock: Clock) -> list[str]:
 class MemoryQueues:
     """The Queues port over dictionaries; `down` makes it answer as a queue service that does not.
 
-    `sent` has the texts that were sent to each queue, which nobody receives; `messages` are the depths, `waiting_since`
-    is what `oldest` returns.
+    `sent` has the texts that were sent to each queue, which nobody receives; `sendings` the queue and the delay of each
+    call. `messages` are the depths, `waiting_since` is what `oldest` returns.
     """
 
     delays = True
@@ -131,6 +131,7 @@ class MemoryQueues:
     def __init__(self) -> None:
         self.messages: dict[str, int] = {}
         self.sent: dict[str, list[str]] = {}
+        self.sendings: list[tuple[str, float]] = []
         self.waiting_since: dict[str, datetime] = {}
         self.poison: dict[str, list[str]] = {}
         self.down = False
@@ -138,6 +139,7 @@ class MemoryQueues:
 
     async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
         self._ask()
+        self.sendings.append((name, delay_seconds))
         self.sent.setdefault(name, []).extend(messages)
         self.messages[name] = self.messages.get(name, 0) + len(messages)
 

@@ -82,10 +82,10 @@ Articles = dict[str, Known]
 
 
 class Announce(Protocol):
-    """Sends messages for articles whose analysis is due. `feed_id` is None if they are announced again. Raises
-    Unavailable."""
+    """Sends messages for articles whose analysis is due. `feed_id` is None if they are announced again; `before` is the
+    number of articles that the same poll has announced already. Raises Unavailable."""
 
-    async def __call__(self, source_ids: Iterable[str], feed_id: str | None = None) -> None: ...
+    async def __call__(self, source_ids: Iterable[str], feed_id: str | None = None, before: int = 0) -> None: ...
 
 
 def alias(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> Document:
@@ -263,7 +263,7 @@ class ArticleWriter:
         while waiting:
             await until_unchanged(once, f"{len(waiting)} articles")
         due = dict.fromkeys(one.matches[0].source_id for one in done if one.makes_analysis_due)
-        await self.shared.announce(due, self.attempt.source.key)
+        await self.shared.announce(due, self.attempt.source.key, len(self.done.due))
         return done
 
     async def _observations_to_replace(self, groups: Groups, articles: Articles) -> dict[str, ObservationDocument]:

@@ -50,7 +50,7 @@ from services.fetch.limits import HostReport
 from services.fetch.outcome import Credential, credentials_in
 from services.figures.figures import Figures
 from services.mentions.analyzers.port import Analyzers
-from services.mentions.due import ANALYSIS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, article_form
+from services.mentions.due import ANALYSED_A_SECOND, ANALYSIS_STAGE, REFRESH_STAGE, SIGNALS_STAGE, article_form
 from services.mentions.references import ToolReferences
 from services.operations.checks import Heartbeats
 from services.operations.traffic import StoreTraffic
@@ -200,10 +200,13 @@ class Container:
     def operations(self) -> OperationPart:
         return OperationPart(self)
 
-    async def announce(self, source_ids: Iterable[str], feed_id: str | None = None) -> None:
-        """Sends messages for articles whose analysis is due."""
-        parts = parts_of(list(dict.fromkeys(source_ids)), self.settings.batch_size)
-        await self.announcer.send(ANALYSIS_STAGE, [message_of(article_form(part, feed_id)) for part in parts])
+    async def announce(self, source_ids: Iterable[str], feed_id: str | None = None, before: int = 0) -> None:
+        """Sends messages for articles whose analysis is due. Those of a feed that brings many wait, so that articles of
+        other feeds are analysed and grouped between them."""
+        for part in parts_of(list(dict.fromkeys(source_ids)), self.settings.batch_size):
+            message = message_of(article_form(part, feed_id))
+            await self.announcer.send(ANALYSIS_STAGE, [message], delay_seconds=before // ANALYSED_A_SECOND)
+            before += len(part)
 
     async def start(self, run: JobRun) -> None:
         """Sends the message of the run of a workflow, which is stored."""

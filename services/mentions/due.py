@@ -34,6 +34,10 @@ _EVERY_TIME = Where("timestamp", "gt", "")  # the embedded store then counts by 
 _FAILED = (Where("status", "eq", "error"), _EVERY_TIME, _ALIVE)
 
 
+ANALYSED_A_SECOND = 100
+"""Of the articles that one poll brings, the most whose messages are delivered in one second."""
+
+
 def article_form(source_ids: Sequence[str], feed_id: str | None = None) -> dict[str, Any]:
     """The message that asks for the analysis of these articles: the specification's event of new articles. `feed_id` is
     the feed that brought them, None if they are announced again."""

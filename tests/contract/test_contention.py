@@ -42,7 +42,7 @@ class Sources:
         await writer.write([candidate])
         return writer.done
 
-    async def _announce(self, source_ids: Iterable[str], feed_id: str | None = None) -> None:
+    async def _announce(self, source_ids: Iterable[str], feed_id: str | None = None, before: int = 0) -> None:
         self.announced.update(source_ids)
 
     async def _discover(self, asked: Sequence[Asked]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from models.errors import Unavailable
+from services.articles.entries import PORTION
 from services.fetch.outcome import FetchRequest, FetchResult
 from tests.functional.articles.dying import Died, DiesSavingFeeds
 from tests.functional.articles.world import Shelf, World, item
@@ -59,6 +60,13 @@ async def test_an_article_is_stored_before_it_is_announced_and_its_feed_saved_af
     with pytest.raises(Died):
         await worker.ingestion.ingest(await all_in_one_message(world))
     assert set(worker.announced) == await ids(world) != set()
+
+
+async def test_each_portion_of_a_poll_is_announced_after_the_portions_before_it(world: World) -> None:
+    await world.add_feed("bulky", [item(number) for number in range(PORTION + 2)])
+    worker = world.new_worker()
+    await worker.ingestion.ingest(await all_in_one_message(world))
+    assert worker.announced_before == [0, PORTION // 2 + 1]
 
 
 async def test_an_article_that_could_not_be_announced_is_found_by_its_document(world: World) -> None:

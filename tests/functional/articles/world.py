@@ -174,15 +174,17 @@ class Worker:
         most_listed: int = LISTED_SOURCES,
     ) -> None:
         self.announced: list[str] = []
+        self.announced_before: list[int] = []
         self.announcing_fails: Exception | None = None
 
         def new_id() -> str:
             return f"run-{next(ids)}"
 
-        async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
+        async def announce(source_ids: Iterable[str], feed_id: str | None = None, before: int = 0) -> None:
             if self.announcing_fails is not None:
                 raise self.announcing_fails
             self.announced += source_ids
+            self.announced_before.append(before)
 
         self.announce = announce
         self.queues = MemoryQueues()

@@ -12,6 +12,7 @@ from typing import cast
 import pytest
 
 from services import container
+from tests.builders import MemoryQueues
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -34,6 +35,7 @@ PROGRAM = """
 import asyncio, json, sys, tempfile
 import function_app
 from services import container
+from tests.builders import MemoryQueues
 heavy = json.loads(sys.argv[1])
 loaded = lambda: [name for name in heavy if name in sys.modules]
 settings = {"DATA_DIR": tempfile.mkdtemp(), "AzureWebJobsStorage": "UseDevelopmentStorage=true"}
@@ -62,6 +64,14 @@ def test_a_part_of_the_flow_is_loaded_when_its_first_service_is_asked_for() -> N
     assert analysing & {"httpx", "resiliparse", "services.operations.audit"} == set()
     assert ingesting - analysing >= {"httpx", "services.documents.pages"}
     assert ingesting & {"azure.cosmos", "services.operations.audit"} == set()
+
+
+async def test_the_articles_of_one_poll_are_sent_to_analysis_a_hundred_a_second(tmp_path: Path) -> None:
+    queues = MemoryQueues()
+    built = await container.build({"DATA_DIR": str(tmp_path)}, queues=queues)
+    await built.announce([f"dedup:{number:032x}" for number in range(250)], "feed", before=100)
+    assert queues.sendings == [("analyze-articles", 1), ("analyze-articles", 2), ("analyze-articles", 3)]
+    await built.close()
 
 
 async def test_a_credential_that_a_later_part_makes_is_closed_with_the_container(

@@ -159,20 +159,13 @@ async def test_feeds_whose_last_fetch_failed_are_last_in_their_message(store: Sq
 async def test_messages_are_sent_with_their_delays_and_their_runs_are_stored_queued(
     store: SqliteStore, watch: Watch
 ) -> None:
-    delays: list[tuple[str, float]] = []
-
-    class Delayed(MemoryQueues):
-        async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
-            delays.append((name, delay_seconds))
-            await super().send(name, messages, delay_seconds=delay_seconds)
-
-    queues = Delayed()
+    queues = MemoryQueues()
     fetched = {"last_fetch_time": NOW - MINUTE}
     await add(store, *(f"f{number:02}" for number in range(30)), **fetched)
     messages = await claims_on(store, watch, queues).claim_due(NOW)
     assert queues.sent["ingest-feeds"] == INGESTION_STAGE.messages([each.run_id for each in messages])
-    assert delays == [("ingest-feeds", 1.0), ("ingest-feeds", 11.4), ("ingest-feeds", 21.8)]
-    for message, (_, seconds) in zip(messages, delays, strict=True):
+    assert queues.sendings == [("ingest-feeds", 1.0), ("ingest-feeds", 11.4), ("ingest-feeds", 21.8)]
+    for message, (_, seconds) in zip(messages, queues.sendings, strict=True):
         run = await RunEngine(store, watch, lambda: "none").get(message.run_id)
         assert isinstance(run, IngestionBatch)
         assert (run.status, run.started_at, run.hosts) == ("QUEUED", NOW, message.hosts)

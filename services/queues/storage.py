@@ -109,8 +109,9 @@ class StorageService(Generic[Client]):
         if self._connection_string is None:
             return sdk(str(self._url), credential=self._credential, **options)
         if is_this_machine(self._connection_string, self.ENDPOINT):
-            # A proxy that the environment names cannot reach this machine's own loopback.
-            options["transport"] = AioHttpTransport(use_env_settings=False)
+            # A proxy that the environment names cannot reach this machine's own loopback. What the local host refuses
+            # on a full disk, it refuses a second later too.
+            options |= {"transport": AioHttpTransport(use_env_settings=False), "retry_total": 0}
         return sdk.from_connection_string(self._connection_string, **options)
 
 

@@ -86,7 +86,7 @@ async def test_a_message_that_cannot_be_sent_back_stays_in_the_poison_queue() ->
     async def storage(request: web.BaseRequest) -> web.Response:
         asked.append((request.method, request.path.split("/")[2]))
         if request.method == "POST":
-            return web.Response(status=403)
+            return web.Response(status=503)
         xml = f"<QueueMessagesList><QueueMessage>{message}</QueueMessage></QueueMessagesList>"
         return web.Response(text=xml, content_type="application/xml")
 

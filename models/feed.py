@@ -92,7 +92,7 @@ DisabledCause = Literal["gone", "not_found", "duplicate", "errors", "worker_died
 """Why the app disabled a feed: 410; 404; its address leads to another registered feed; too many errors in a row; its
 workers died."""
 
-PROBED_CAUSES: frozenset[DisabledCause] = frozenset({"not_found", "duplicate", "errors"})
+PROBED_CAUSES: frozenset[DisabledCause] = frozenset({"not_found", "duplicate", "errors", "worker_died"})
 """The app fetches such a feed now and then, and enables it when there is a feed again."""
 
 ADVICE: Mapping[FeedVerdict, str] = {
@@ -176,7 +176,7 @@ HourlyDistribution = Annotated[
 class Feed(StoredDocument):
     """Schedule, validators, statistics and health of one source. `next_fetch_time` is authoritative.
 
-    feed_attempts.py counts `worker_deaths`. services/feeds decides: volume.py has the volumes and gaps, verdicts.py the
+    services/feeds decides: volume.py has the volumes and gaps, verdicts.py the
     verdict, which is written with every change. The secret that `credential` names is never stored.
     `address` is a hash of the normalized URL, by which the registry finds the feed; that of a news API has none.
     `host`, `name_key` and `words` are stored too: feeds are filtered and sorted by them (services/feeds/registry.py).
@@ -249,10 +249,6 @@ class Feed(StoredDocument):
     verdict_reason: Text | None = optional("Why the feed has this verdict.")
 
     next_fetch_time: Time = Field(description="When the feed is due.")
-    worker_deaths: Count = internal(
-        "How many workers in a row died while they worked on this feed alone; after three the feed is disabled.",
-        default=0,
-    )
     retry_after_until: Time | None = optional(
         "Until when the server asked not to be fetched (`Retry-After`, at most one day)."
     )
@@ -399,7 +395,6 @@ _USUAL: Mapping[str, Any] = {
     "source_priority": LOWEST_PRIORITY,
     "full_text": "never",
     "tags": [],
-    "worker_deaths": 0,
     "validators_trusted": True,
     "skip_hours": [],
     "skip_days": [],

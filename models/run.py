@@ -73,6 +73,9 @@ FETCH_FEED = "fetch_feed"
 RELEASE_BATCH = "let_in_held_batch"
 """The tasks of ingestion: fetching a feed, and ingesting a batch that was released from quarantine."""
 
+ALL_FEEDS, WATCHING = "*", "-"
+"""What a worker tries, besides one feed."""
+
 MAX_ERRORS_KEPT = 50
 """The most errors that a run or an attempt stores."""
 
@@ -254,6 +257,9 @@ class IngestionBatch(JobRun):
     first fetch): a feed that was fetched since is left alone. `hosts` are the hosts that they are fetched from. Until
     the run is over, no other run is to fetch either. `feeds` are the feeds with an attempt. `is_quiet` is stored if it
     is true: lists of runs leave such runs out.
+
+    Once workers have died, the run notes what the present one tries: a feed, ALL_FEEDS, or nothing yet (WATCHING).
+    `deaths` counts those that died at one feed, by feed; null while all feeds are tried at once.
     """
 
     COMPUTED: ClassVar[tuple[str, ...]] = ("is_quiet",)
@@ -265,6 +271,20 @@ class IngestionBatch(JobRun):
     tickers_processed: tuple[Text, ...] = ()
     sources_queried: tuple[SourceKey, ...] = ()
     metrics: CollisionMetrics | None = None
+    trying: Text | None = None
+    deaths: dict[SourceKey, Count] | None = None
+
+    def taken_over(self, *, has_died: bool) -> dict[str, Any]:
+        """The changes by the end of the worker before: a death counts against what the worker had noted. If it noted
+        nothing, it had no turn to try them; any other end clears all feeds."""
+        if has_died and self.trying is None:
+            return {}
+        if not has_died or self.trying == WATCHING:
+            return {"trying": None, "deaths": None}
+        deaths = Counter(self.deaths or {})
+        if self.trying not in (None, ALL_FEEDS):
+            deaths[self.trying] += 1
+        return {"trying": None, "deaths": dict(deaths)}
 
     @property
     def is_quiet(self) -> bool:

@@ -1,10 +1,8 @@
 """One try at one feed of a run: polls it, stores what is new, and saves the feed.
 
 Several tries may work on a feed at once: articles are stored right whoever stores them, and one of the tries saves the
-feed, since a feed that was fetched meanwhile is not saved again. From the third delivery of a message on, each feed is
-tried alone. A worker that works on a feed alone counts its own death first, and takes it back when it survives: so a
-feed that kills its workers is known by its document. The outcome of a try is a record in its run, log lines, and a
-share of the metrics.
+feed, since a feed that was fetched meanwhile is not saved again. The outcome of a try is a record in its run, log
+lines, and a share of the metrics.
 """
 
 from __future__ import annotations
@@ -12,12 +10,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.errors import ToolpulseError, Unavailable, UnreadableDocument
+from models.errors import Unavailable, UnreadableDocument
 from models.feed import Feed
 from models.operations import IngestionTotals, within
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch, JobRun
@@ -85,19 +82,6 @@ def begun(document: Document, run: JobRun, task_name: str, now: datetime) -> Fee
     return FeedTry(feed, document, run.run_id, run.invocations, task_name, started_at)
 
 
-async def with_deaths(store: Store, one: FeedTry, deaths: int) -> FeedTry | None:
-    """The try after so many deaths of workers were counted. None if the feed was fetched or enabled meanwhile, or is
-    gone."""
-
-    def decide(stored: Document | None) -> Document | None:
-        if stored is None or _fetched(stored) != _fetched(one.document) or _deaths(stored) != _deaths(one.document):
-            return None
-        return {**stored, "worker_deaths": deaths}
-
-    stored = await change(store, FEEDS.name, one.feed.feed_id, Feed.ID, decide, known=one.document)
-    return replace(one, document=stored) if stored is not None and _deaths(stored) == deaths else None
-
-
 async def save(store: Store, one: FeedTry, after: Feed, seen: Document | None = None) -> bool:
     """Saves the feed as `after`, with its `seen` document if there is one; False if the feed was fetched meanwhile.
     Changes that a person made to the feed since it was read are kept. Raises Unavailable at the second failure of the
@@ -135,10 +119,6 @@ def _merged(wanted: Document, before: Document, fresh: Document) -> Document:
 def _fetched(feed: Document) -> tuple[Any, ...]:
     """A worker that finds another value here has lost the feed to another try."""
     return feed.get("feed_url"), feed.get("last_fetch_time")
-
-
-def _deaths(feed: Document) -> int:
-    return int(feed.get("worker_deaths", 0))
 
 
 SLOW_MS = 5_000
@@ -228,11 +208,6 @@ def totals_of(attempts: Iterable[Attempt]) -> dict[str, int]:
     return {name: number for name, number in counted.items() if number}
 
 
-ALONE_FROM = 3
-"""From this delivery on, a worker works on the feeds of a message one at a time: which feed kills workers is then known
-by its document. The first two deliveries, which a restart may have interrupted, go on at full speed."""
-
-
 @dataclass
 class FeedAttempts:
     """Makes tries at feeds, and ingests batches that were released from quarantine."""
@@ -259,24 +234,10 @@ class FeedAttempts:
         except UnreadableDocument as error:
             log_unreadable(error)
             return None
-        if one.feed.worker_deaths >= MAX_DEATHS:
-            why = f"{MAX_DEATHS} workers in a row died while they fetched it alone; enable it to try again"
+        if run.deaths is not None and run.deaths.get(one.feed.feed_id, 0) >= MAX_DEATHS:
+            why = f"{MAX_DEATHS} workers in a row died while they fetched it alone"
             return await self._failed(one, Failure(WORKER_DIED, why, WORKER_DIED, permanent=True))
-        return await (self._fetched if delivery < ALONE_FROM else self._fetched_alone)(one, delivery)
-
-    async def _fetched_alone(self, one: FeedTry, delivery: int) -> Attempt | None:
-        """Counts a death of this worker, until the feed is saved or the worker has survived."""
-        deaths, record = one.feed.worker_deaths, None
-        alone = await with_deaths(self.store, one, deaths + 1)
-        if alone is None:
-            return None
-        try:
-            record = await self._fetched(alone, delivery)
-        finally:
-            if record is None:
-                with suppress(ToolpulseError):
-                    await with_deaths(self.store, alone, deaths)
-        return record
+        return await self._fetched(one, delivery)
 
     async def release(self, run: JobRun, quarantine_id: str) -> Attempt | None:
         """Ingests a batch that a person released from quarantine. Its feed counts it, whoever fetches it meanwhile."""

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from models.errors import ToolpulseError
+from models.errors import ChangedMeanwhile, ToolpulseError
 from models.feed import Feed
 from models.operations import IngestionTotals
-from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, IngestionBatch
+from models.run import ALL_FEEDS, FETCH_FEED, RELEASE_BATCH, WATCHING, Attempt, IngestionBatch
 from services import deadline
 from services.articles.entries import NoTurn
-from services.articles.feed_attempts import ALONE_FROM, FeedAttempts, totals_of
+from services.articles.feed_attempts import MAX_DEATHS, FeedAttempts, totals_of
 from services.feeds.claims import INGESTION_STAGE
 from services.feeds.outages import HostStates
 from services.fetch.limits import HostLimits
@@ -34,10 +35,16 @@ from services.work.runs import LEASE, RunEngine
 
 log = logging.getLogger("toolpulse.ingest")
 
+UNWATCHED_BEGINS = 2
+"""So often a run is begun at full speed, whatever ended its workers."""
+WATCHED_SECONDS = 7.0
+"""A worker lives for so long before it begins feeds that may have killed others, and twice as long for each death
+counted at a feed: a host that is killed for another reason dies before."""
+
 
 @dataclass(slots=True)
 class _Delivery:
-    """The progress of one delivery of a message. `run` is the run as it was begun. `has_died`: the worker before
+    """The progress of one delivery of a message. `run` is the run as it was last written. `has_died`: the worker before
     did not end. `records` are the attempts that ended: their articles are stored and announced, and their feeds are
     saved. `left` are the feeds whose attempts were not begun."""
 
@@ -53,7 +60,8 @@ class Ingestion:
     """Does the work of ingestion runs.
 
     `limits` has the places for attempts at feeds: as many for a host as requests may be sent to it, so that a feed
-    whose host is busy waits where its deadline is checked. `count` adds what attempts counted to the stored totals."""
+    whose host is busy waits where its deadline is checked. `count` adds what attempts counted to the stored totals.
+    `seconds` measures time that passes, from the first run of this worker on."""
 
     store: Store
     engine: RunEngine
@@ -63,7 +71,13 @@ class Ingestion:
     limits: HostLimits
     clock: Clock
     count: Callable[[IngestionTotals, Mapping[str, int]], None] = lambda *_: None
-    _alone: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    seconds: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _trials: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 1), init=False)
+    _since: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._since = self.seconds()
 
     async def ingest(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> None:
         """Does the work of the run. `delivery` counts the deliveries of its message from 1.
@@ -78,29 +92,42 @@ class Ingestion:
         quarantine_id = run.parameters.get("held")
         if isinstance(quarantine_id, str):
             await self._together(progress, [self.attempts.release(run, quarantine_id)])
-        else:
+        elif run.deaths is None:
+            is_watched = begun.has_died and run.invocations > UNWATCHED_BEGINS
             feeds = await self._feeds(list(run.claimed), may_be_stale=delivery == 1)
-            fetches = [self._fetch(progress, each, delivery) for each in feeds]
-            await self._together(progress, fetches)
+            await self._together(progress, [self._try(progress, ALL_FEEDS, feeds, delivery, is_watched=is_watched)])
+        else:
+            async with deadline.turn(self._trials) as has_turn:
+                if not has_turn:
+                    return  # what is known of the feeds stays in the run, which is announced again
+                for name in sorted(run.claimed, key=lambda each: (run.deaths or {}).get(each, 0)):
+                    feeds = await self._feeds([name], may_be_stale=False)
+                    await self._together(progress, [self._try(progress, name, feeds, delivery, is_watched=True)])
         await self._end(progress)
 
+    async def _try(
+        self, progress: _Delivery, what: str, feeds: Sequence[Document], delivery: int, *, is_watched: bool
+    ) -> None:
+        """Fetches the feeds. With `is_watched`, once this worker has lived for a while, and notes both before."""
+        died = (progress.run.deaths or {}).get(what, 0)
+        if is_watched and died < MAX_DEATHS:
+            for noted in (WATCHING, what):
+                progress.run = await self.engine.save(progress.run.changed(self.clock(), trying=noted))
+                await self.sleep(max(0.0, WATCHED_SECONDS * 2**died - (self.seconds() - self._since)))
+        await self._together(progress, [self._fetch(progress, each, delivery) for each in feeds])
+
     async def _feeds(self, feed_ids: Sequence[str], *, may_be_stale: bool) -> list[Document]:
-        """The feeds that exist, those at which workers died last. A save is conditional on the version that was read,
-        so a stale feed is noticed then. A feed that was just added must be found: without it, the run would end without
-        a fetch."""
+        """The feeds that exist. A save is conditional on the version that was read, so a stale feed is noticed then. A
+        feed that was just added must be found: without it, the run would end without a fetch."""
         keys = [(each, Feed.ID) for each in feed_ids]
         found = await self.store.read_many(FEEDS.name, keys, may_be_stale=may_be_stale)
         missing = [key for key, document in zip(keys, found, strict=True) if document is None]
         if missing and may_be_stale:
             found += await self.store.read_many(FEEDS.name, missing)
-        existing = [each for each in found if each is not None]
-        return sorted(existing, key=lambda each: int(each.get("worker_deaths", 0)))
+        return [each for each in found if each is not None]
 
     async def _fetch(self, progress: _Delivery, document: Document, delivery: int) -> Attempt | None:
-        """Fetches and saves the feed. From some delivery on, all feeds of all messages of this worker are fetched one
-        at a time, in their order."""
-        gate = self.limits.slot(document["host"]) if delivery < ALONE_FROM else self._alone
-        async with gate:
+        async with self.limits.slot(document["host"]):
             if not deadline.is_near():
                 with suppress(NoTurn):
                     return await self.attempts.fetch(progress.run, document, delivery)
@@ -115,8 +142,11 @@ class Ingestion:
                 progress.records.append(result)
 
     async def _end(self, progress: _Delivery) -> None:
-        """Closes the run; or hands it back if feeds are left or failed, for another message or the next delivery."""
+        """Closes the run; or hands it back if feeds are left or failed, for another message or the next delivery; or
+        leaves it to the worker that has taken it over."""
         await self._note(progress.records)
+        if any(isinstance(each, ChangedMeanwhile) for each in progress.errors):
+            return
         now, run = self.clock(), progress.run
         records = [*self._died(progress), *progress.records]
         if progress.errors:

@@ -79,7 +79,6 @@ _NEW_URL: Mapping[str, Any] = {
 _NEW_START: Mapping[str, Any] = {
     **NO_ERRORS,
     "retry_after_until": None,
-    "worker_deaths": 0,
 }
 
 

@@ -3,9 +3,8 @@
 A feed is saved once, after everything from the fetched document has been stored.
 
 Feeds that the app disabled itself are probed now and then. A probe is a usual fetch; if it succeeds, the feed is
-enabled again. What a person disabled is never probed, nor what answered 410 or killed its workers. An address that has
-answered 404 for half a year is given up: an abandoned address may belong to somebody else by then. Other causes are
-probed without end.
+enabled again. What a person disabled is never probed, nor what answered 410. An address that has answered 404 for half
+a year is given up: an abandoned address may belong to somebody else by then. Other causes are probed without end.
 """
 
 from __future__ import annotations
@@ -366,7 +365,7 @@ def after_release(feed: Feed, new_articles: int, now: datetime, quarantine_id: s
 
 
 def _saved(feed: Feed, new_articles: int, now: datetime, *, fetches: int) -> dict[str, Any]:
-    """The fields that every save changes: the deaths of workers, and the counts of articles. `last_fetch_time` is when
+    """The fields that every save changes, with the counts of articles. `last_fetch_time` is when
     these were counted."""
     total = feed.total_articles_fetched + new_articles
     changes: dict[str, Any] = {
@@ -374,7 +373,6 @@ def _saved(feed: Feed, new_articles: int, now: datetime, *, fetches: int) -> dic
         "total_articles_fetched": total,
         "daily_volume": round(max(0.0, volume_of(feed, now) + new_articles), 4),
         "avg_articles_per_fetch": round(total / max(1, fetches), 4),
-        "worker_deaths": 0,
     }
     if new_articles:
         changes["last_new_article_at"] = now

@@ -14,10 +14,10 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from models.errors import InvalidInput, NotFound, ToolpulseError, Unavailable
-from models.run import Attempt, JobRun, read_run
+from models.run import Attempt, IngestionBatch, JobRun, read_run
 from models.values import is_over
 from services.ports import (
     Clock,
@@ -38,6 +38,8 @@ from services.topology import FUNCTION_TIMEOUT
 from services.work import rules
 from services.work.rules import Summarize, in_run, with_attempts, with_documents
 from services.work.stage import Stage
+
+Run = TypeVar("Run", bound=JobRun)
 
 LEASE = FUNCTION_TIMEOUT + timedelta(minutes=1)
 """A worker that has not written its run for so long has died: no invocation lasts longer."""
@@ -79,6 +81,7 @@ class RunEngine:
         self._store = store
         self._clock = clock
         self.new_id = new_id
+        self._begun: dict[str, int] = {}
 
     async def accept(self, workflow: str, subject: str | None = None, **parameters: Any) -> JobRun:
         """A new run, QUEUED, due and stored. The caller sends its message."""
@@ -147,8 +150,12 @@ class RunEngine:
             is_leased = run.status == "RUNNING" and run.due_at is not None and not is_over(run.due_at, now, LEASE)
             if is_leased and delivery == 1:
                 return None
-            begun = run.begun(invocation_id, now, due_at=now + LEASE, invocations=run.invocations + 1)
-            return Begun(await self.save(begun), run.status == "RUNNING")
+            # A worker that could not hand the run back is alive.
+            has_died = run.status == "RUNNING" and self._begun.get(run_id) != run.invocations
+            ends = run.taken_over(has_died=has_died) if isinstance(run, IngestionBatch) else {}
+            begun = run.begun(invocation_id, now, due_at=now + LEASE, invocations=run.invocations + 1, **ends)
+            self._begun[run_id] = begun.invocations
+            return Begun(await self.save(begun), has_died)
 
         return await until_unchanged(once, f"run {run_id}")
 
@@ -193,8 +200,9 @@ class RunEngine:
                 await self.save(after)
 
         await until_unchanged(once, f"run {run.run_id}")
+        self._begun.pop(run.run_id, None)
 
-    async def save(self, run: JobRun, attempts: Iterable[Attempt] = ()) -> JobRun:
+    async def save(self, run: Run, attempts: Iterable[Attempt] = ()) -> Run:
         """Writes the run and these of its attempts, all or none. Raises ChangedMeanwhile, and writes nothing, if
         the run was written since it was read."""
         replaced = Replace(run.to_document(), run.stored_etag or "")

@@ -165,7 +165,7 @@ class App:
             ),
             "signals": sorted(each["kind"] for each in await self.all(SIGNALS.name)),
             "feeds": [
-                (each["feed_id"], each["enabled"], each.get("worker_deaths", 0))
+                (each["feed_id"], each["enabled"])
                 for each in sorted(await self.all(FEEDS.name), key=lambda each: str(each["feed_id"]))
                 if each["id"] == "feed"
             ],

@@ -69,7 +69,7 @@ async def test_internals_of_a_feed_are_shown_with_view_full_only(app: Container)
     for query, has_internals in (("", False), ("view=default", False), ("view=full", True)):
         alone = (await call("get_feed", query, feed_id="example")).json
         assert (await call("list_feeds", query)).json["items"] == [alone]
-        assert ("worker_deaths" in alone) is has_internals
+        assert ("fetch_hours" in alone) is has_internals
     assert (await call("get_feed", "view=all", feed_id="example")).json["field"] == "view"
 
 

@@ -6,11 +6,12 @@ behind it. A worker is a process: a new one knows nothing but what is stored.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import itertools
 import random
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -172,6 +173,7 @@ class Worker:
         settings: Settings,
         ids: Iterator[Any],
         most_listed: int = LISTED_SOURCES,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.announced: list[str] = []
         self.announced_before: list[int] = []
@@ -202,7 +204,10 @@ class Worker:
         entries = EntryIngestion(writing, DocumentCache(settings.dedup_cache_size))
         budget = Budget(store, Policy(), clock)
         attempts = FeedAttempts(store, poller, entries, budget, self.hosts, clock, chance.random)
-        self.ingestion = Ingestion(store, self.engine, self.announcer, attempts, self.hosts, HostLimits(10, 10), clock)
+        limits, seconds = HostLimits(10, 10), lambda: clock().timestamp()
+        self.ingestion = Ingestion(
+            *(store, self.engine, self.announcer, attempts, self.hosts, limits, clock), seconds=seconds, sleep=sleep
+        )
 
     async def ingest(self, run_id: str, delivery: int = 1) -> list[str]:
         """The articles that were sent to analysis meanwhile, each once."""
@@ -236,6 +241,7 @@ class World:
         store: Store | None = None,
         shelf: Fetches | None = None,
         clock: Clock | None = None,
+        sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> Worker:
         return Worker(
             store or self.store,
@@ -244,7 +250,11 @@ class World:
             self.settings,
             self._ids,
             self._most_listed,
+            sleep or self.sleep,
         )
+
+    async def sleep(self, seconds: float) -> None:
+        self.clock.forward(seconds=seconds)
 
     async def add_feed(self, feed_id: str, items: Iterable[Item] = (), **fields: Any) -> None:
         url = f"https://{feed_id}.example/feed"

@@ -1,4 +1,4 @@
-"""Tries at a feed: how they begin, how the feed is saved after them, and the deaths of workers."""
+"""Tries at a feed: how they begin, and how the feed is saved after them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from models.feed import Feed
 from services.articles import feed_attempts
-from services.articles.feed_attempts import FeedTry, save, with_deaths
+from services.articles.feed_attempts import FeedTry, save
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from tests.builders import existing
@@ -94,27 +94,9 @@ async def test_a_feed_that_was_fetched_or_moved_meanwhile_is_not_saved(
     assert not await save(store, one, after, feed_seen().to_document())
     assert (await read(store)).fetch_count == 0
     assert await store.read(FEEDS.name, "reuters-world", "seen") is None
-    assert await with_deaths(store, one, 1) is None
 
 
 async def test_a_feed_that_is_gone_is_not_saved(store: SqliteStore) -> None:
     one = await begun(store)
     await store.delete(FEEDS.name, "reuters-world", Feed.ID)
     assert not await save(store, one, one.feed)
-    assert await with_deaths(store, one, 1) is None
-
-
-async def test_deaths_are_counted_and_taken_back_unless_the_feed_was_saved_or_enabled_meanwhile(
-    store: SqliteStore,
-) -> None:
-    alone = await with_deaths(store, await begun(store, worker_deaths=1), 2)
-    assert alone is not None
-    assert (await read(store)).worker_deaths == 2
-    again = await with_deaths(store, alone, 1)
-    assert again is not None
-    assert (await read(store)).worker_deaths == 1
-    alone = await with_deaths(store, again, 2)
-    assert alone is not None
-    assert await save(store, alone, alone.feed.changed(NOW, worker_deaths=0))
-    assert await with_deaths(store, alone, 1) is None
-    assert (await read(store)).worker_deaths == 0

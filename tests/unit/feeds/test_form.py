@@ -199,7 +199,6 @@ FAILED: dict[str, Any] = {
     "last_error_fingerprint": "timeout",
     "retry_after_until": LATER,
 }
-CLAIMED: dict[str, Any] = {"worker_deaths": 1}
 DISABLED: dict[str, Any] = {"enabled": False, "disabled_reason": "410", "disabled_at": NOW}
 
 
@@ -208,10 +207,10 @@ def values_of(found: Feed, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_another_url_clears_all_that_belongs_to_the_old_one() -> None:
-    before = feed(**LEARNED, **FAILED, **CLAIMED, articles_per_hour=3.0)
+    before = feed(**LEARNED, **FAILED, articles_per_hour=3.0)
     after = changed_feed(before, {"url": "https://new.example/feed"}, LATER)
     fresh = feed()
-    assert values_of(after, LEARNED | FAILED | CLAIMED) == values_of(fresh, LEARNED | FAILED | CLAIMED)
+    assert values_of(after, LEARNED | FAILED) == values_of(fresh, LEARNED | FAILED)
     assert (after.next_fetch_time, after.articles_per_hour) == (LATER, 3.0)
 
 
@@ -224,9 +223,9 @@ def test_another_url_of_a_disabled_feed_keeps_it_disabled_with_its_errors() -> N
 
 
 def test_the_url_of_a_feed_that_has_moved_makes_the_feed_due_with_no_known_body() -> None:
-    before = feed(**LEARNED, **FAILED, **CLAIMED)
+    before = feed(**LEARNED, **FAILED)
     after = changed_feed(before, {"url": before.feed_url}, LATER)
-    assert values_of(after, FAILED | CLAIMED) == values_of(feed(), FAILED | CLAIMED)
+    assert values_of(after, FAILED) == values_of(feed(), FAILED)
     assert (after.body_hash, after.redirect_url, after.next_fetch_time) == (None, "https://b.example/", LATER)
     unmoved = feed(etag='"1"', **FAILED)
     assert changed_feed(unmoved, {"url": unmoved.feed_url}, LATER) is unmoved

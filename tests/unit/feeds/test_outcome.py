@@ -99,9 +99,9 @@ def test_500_characters_of_an_error_are_kept() -> None:
 
 def test_a_success_clears_the_errors_and_the_deaths_of_workers() -> None:
     errors = {"consecutive_errors": 4, "last_error": "timeout", "last_error_fingerprint": "timeout"}
-    after = succeeded(feed(**errors, retry_after_until=LATER, worker_deaths=2))
+    after = succeeded(feed(**errors, retry_after_until=LATER))
     assert (after.consecutive_errors, after.last_error, after.last_error_fingerprint) == (0, None, None)
-    assert (after.retry_after_until, after.worker_deaths) == (None, 0)
+    assert after.retry_after_until is None
 
 
 def test_a_success_saves_its_validators_status_and_duration() -> None:

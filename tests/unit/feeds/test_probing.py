@@ -67,7 +67,7 @@ def test_a_404_after_many_failed_probes_is_probed_for_half_a_year_from_then_on()
     ("cause", "probes", "is_probed"),
     [
         ("errors", 5_000, True), ("duplicate", 5_000, True), ("not_found", 9, True), ("not_found", 10, False),
-        ("gone", 0, False), ("worker_died", 0, False),
+        ("gone", 0, False), ("worker_died", 5_000, True),
     ],
 )  # fmt: skip
 def test_some_causes_may_pass_and_others_need_a_person(cause: DisabledCause, probes: int, is_probed: bool) -> None:
@@ -132,4 +132,4 @@ def test_a_410_at_a_probe_ends_the_probes_and_a_404_becomes_the_cause() -> None:
 def test_the_cause_follows_from_the_failure(kind: str, cause: str) -> None:
     after = disabled(kind)
     assert (after.disabled_cause, after.disabled_by, after.disabled_at) == (cause, "app", NOW)
-    assert (after.probe_at is None) == (cause in ("gone", "worker_died"))
+    assert (after.probe_at is None) == (cause == "gone")

@@ -55,10 +55,10 @@ def test_known_entries_are_stored_as_hashes_one_after_the_other() -> None:
 
 
 def test_fields_that_most_feeds_have_alike_are_not_stored() -> None:
-    usual = {"kind", "worker_deaths", "validators_trusted", "skip_hours", "skip_days"}
+    usual = {"kind", "validators_trusted", "skip_hours", "skip_days"}
     usual |= {"parse_warnings", "entries_skipped"}
     assert usual.isdisjoint(feed().to_document())
-    other = feed(worker_deaths=1, validators_trusted=False, skip_hours=(3,), parse_warnings={"date_missing": 1})
-    assert {"worker_deaths", "validators_trusted", "skip_hours", "parse_warnings"} <= other.to_document().keys()
+    other = feed(validators_trusted=False, skip_hours=(3,), parse_warnings={"date_missing": 1})
+    assert {"validators_trusted", "skip_hours", "parse_warnings"} <= other.to_document().keys()
     for each in (feed(), other):
         assert Feed.from_document(each.to_document()) == each

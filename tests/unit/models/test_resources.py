@@ -30,7 +30,7 @@ HIDDEN = {
     "Tool": {"corrections", "reviews"},
     "Story": {"words"},
     "JobRun": {"attempts", "due_at", "invocations"},
-    "IngestionBatch": {"claimed", "hosts", "feeds", "attempts", "due_at", "invocations"},
+    "IngestionBatch": {"claimed", "hosts", "feeds", "attempts", "due_at", "invocations", "trying", "deaths"},
     "Correction": {"passages_hash"},
     "DataProduct": {
         *("raw_archive_container", "raw_archive_key", "derived_archive_prefix", "archive_day", "attempt_limit"),

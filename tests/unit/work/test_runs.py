@@ -49,7 +49,7 @@ async def begun(engine: RunEngine, run_id: str = "run-1", workflow: str = "inges
 
 
 async def test_a_run_is_leased_to_one_invocation_until_a_redelivery_or_the_end_of_the_lease(
-    engine: RunEngine, watch: Watch
+    engine: RunEngine, store: SqliteStore, watch: Watch
 ) -> None:
     run = await engine.accept("ingest_feeds")
     assert run.due_at == watch.now
@@ -58,9 +58,11 @@ async def test_a_run_is_leased_to_one_invocation_until_a_redelivery_or_the_end_o
     assert (first.run.status, first.run.invocation_id, first.run.invocations) == ("RUNNING", "one", 1)
     assert (first.run.due_at, first.has_died) == (parse_time(watch.now + LEASE), False)
     assert await engine.begin(run.run_id) is None
-    redelivered = await engine.begin(run.run_id, 2)
+    again, redelivered = await engine.begin(run.run_id, 2), await new_engine(store, watch).begin(run.run_id, 3)
+    assert again is not None
     assert redelivered is not None
-    assert (redelivered.run.invocations, redelivered.has_died) == (2, True)
+    assert (again.run.invocations, again.has_died) == (2, False), "this worker lives"
+    assert (redelivered.run.invocations, redelivered.has_died) == (3, True)
     watch.advance(seconds=LEASE.total_seconds())
     announced_again = await engine.begin(run.run_id)
     assert announced_again is not None

@@ -1,7 +1,8 @@
 """Claims the feeds that are due: chooses them fairly among hosts, groups them by host, and spreads them over the tick.
 
-A claim is an ingestion run that is not over: its feeds are in no other run, and no tick claims other feeds of their
-hosts, so that the limit of requests to a host holds over all workers. A claim writes nothing to feeds. If two callers
+A claim is an ingestion run that is not over: the feeds that it is yet to fetch are in no other run. Of their hosts, a
+tick claims no other feeds; once the run has lasted for a tick, as many as the limit of requests to the host allows over
+all workers, so that a feed that hangs keeps no other waiting. A claim writes nothing to feeds. If two callers
 claim a feed at the same moment, both runs fetch it, and one of them saves it. Runs are due work of services/work: their
 messages are sent after they are stored, and again if they are lost.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +25,7 @@ from services.feeds.hosts import Cooling, cooling_of
 from services.feeds.news_apis import EnabledApi
 from services.feeds.outages import HostStates
 from services.feeds.schedule import LONGEST_BACKOFF
+from services.fetch.limits import most_at_once
 from services.logs import log_event
 from services.ports import Document, Query, Store, Where, listed_documents, query_all
 from services.settings import Settings
@@ -107,7 +110,7 @@ class Claims:
         if hosts.outage is not None and hosts.outage.lasts:
             hosts = replace(hosts, outage=await self.hosts.judged(hosts, now))
         cooling = cooling_of(hosts, now)
-        free = untaken(due, runs, cooling)
+        free = untaken(due, runs, cooling, await self._room(due, runs, now))
         if cooling.in_outage:
             free = sample(free)
         waiting = sum(len(run.claimed) for run in runs)
@@ -184,6 +187,23 @@ class Claims:
             if run.due_at is not None and not is_ahead(run.due_at, now + LEASE) and now - run.started_at < HELD
         ]
 
+    async def _room(self, due: Iterable[Document], runs: Sequence[IngestionBatch], now: datetime) -> dict[str, float]:
+        """How many feeds may be claimed of each host with a due feed that no open run is yet to fetch. The feeds of a
+        run that has lasted for a tick are read: those that it has fetched take no room."""
+        per_host, claimed = self.settings.max_concurrent_requests_per_host, claimed_in(runs)
+        hosts = {each["host"] for each in due if _claim_of(each) not in claimed}
+        room = {host: float(most_at_once(host, per_host) or math.inf) for host in hosts}
+        for run in runs:
+            limited = [host for host in run.hosts if room.get(host, math.inf) < math.inf]
+            if limited and now - (run.running_since or now) < timedelta(seconds=TICK_SECONDS):
+                room.update(dict.fromkeys(limited, 0))
+            elif limited:
+                keys = [(feed_id, Feed.ID) for feed_id in run.claimed]
+                feeds = await self.store.read_many(FEEDS.name, keys, may_be_stale=True)
+                held = Counter(each["host"] for each in feeds if each is not None and is_to_fetch(run, each))
+                room |= {host: room[host] - held[host] for host in limited}
+        return room
+
     async def _claimable(self, where: Where, order: str, most_pages: int, *, reverse: bool = False) -> list[Document]:
         """The enabled feeds, many more than are claimed at once: `chosen` chooses among them."""
         # A feed that was fetched in the last moments may be found again; its worker leaves it (`is_to_fetch`).
@@ -222,6 +242,13 @@ class Claims:
             self._apis_are_feeds = True
 
 
+async def overdue_claims(store: Store, due_before: datetime) -> int:
+    """How many feeds are claimed by runs that have been due since before this time."""
+    due = Where(INGESTION_STAGE.due, "lt", format_time(due_before))
+    query = Query((*INGESTION_STAGE.where, due), order=INGESTION_STAGE.order, limit=500, may_be_stale=True)
+    return sum(len(each.get("claimed", ())) for each in (await store.query(RUNS.name, query)).items)
+
+
 def is_to_fetch(run: IngestionBatch, feed: Document) -> bool:
     """Whether the run claimed the feed, and nobody has fetched it since."""
     return run.claimed.get(feed["feed_id"]) == (feed.get("last_fetch_time") or "")
@@ -248,17 +275,20 @@ def _claim_of(feed: Document) -> tuple[str, str]:
     return feed["feed_id"], feed.get("last_fetch_time") or ""
 
 
-def untaken(due: Iterable[Document], runs: Sequence[IngestionBatch], cooling: Cooling) -> list[Document]:
-    """The feeds that may be claimed, in the given order: none that an open run is yet to fetch, none of its hosts or of
-    a host that cools down, and one at a time of a host that is probed."""
-    claimed, taken, probed = claimed_in(runs), cooling.closed.union(*(run.hosts for run in runs)), set[str]()
+def untaken(
+    due: Iterable[Document], runs: Sequence[IngestionBatch], cooling: Cooling, room: Mapping[str, float]
+) -> list[Document]:
+    """The feeds that may be claimed, in the given order: none that an open run is yet to fetch or of a host that cools
+    down, of the hosts of open runs as many as there is `room` for, and one at a time of a host that is probed."""
+    claimed, hosts = claimed_in(runs), {host for run in runs for host in run.hosts}
+    left = {host: room.get(host, 0) for host in hosts} | {host: int(host not in hosts) for host in cooling.probed}
     found: list[Document] = []
     for feed in due:
         host = feed["host"]
-        if host in taken or host in probed or _claim_of(feed) in claimed:
+        if host in cooling.closed or left.get(host, 1) < 1 or _claim_of(feed) in claimed:
             continue
-        if host in cooling.probed:
-            probed.add(host)
+        if host in left:
+            left[host] -= 1
         found.append(feed)
     return found
 

@@ -33,6 +33,11 @@ BATCH_SECONDS = 0.25
 slow. So feeds are parsed and written together, which takes a tenth less time than one after another."""
 
 
+def most_at_once(host: str, per_host: int) -> int | None:
+    """How many requests may be sent to the host at once, by the setting; None for any number."""
+    return None if not per_host and is_loopback(host) else per_host or POLITE_PER_HOST
+
+
 class HostLimits:
     """The limits of requests at once.
 
@@ -42,15 +47,14 @@ class HostLimits:
 
     def __init__(self, overall: int, per_host: int) -> None:
         self._overall = asyncio.Semaphore(overall)
-        self._per_host = per_host or POLITE_PER_HOST
-        self._spares_this_machine = not per_host
+        self._per_host = per_host
         self._hosts = WeakValueDictionary[str, asyncio.Semaphore]()
 
     @asynccontextmanager
     async def slot(self, name: str) -> AsyncIterator[None]:
         """A slot for one request to the host with that key."""
-        spared = self._spares_this_machine and is_loopback(name)
-        host = nullcontext() if spared else self._hosts.setdefault(name, asyncio.Semaphore(self._per_host))
+        most = most_at_once(name, self._per_host)
+        host = nullcontext() if most is None else self._hosts.setdefault(name, asyncio.Semaphore(most))
         async with host, self._overall:
             yield
 

@@ -61,6 +61,11 @@ async def add(store: SqliteStore, *names: str, **fields: Any) -> None:
         await store.create(FEEDS.name, stored.to_document())
 
 
+async def add_at(store: SqliteStore, name: str, host: str) -> None:
+    found = feed(feed_id=name, feed_url=f"https://{host}/{name}", next_fetch_time=NOW)
+    await store.create(FEEDS.name, found.to_document())
+
+
 def named(runs: Sequence[IngestionBatch]) -> list[str]:
     return [feed_id for run in runs for feed_id in run.claimed]
 
@@ -76,9 +81,9 @@ def test_feeds_of_open_runs_and_their_hosts_and_failing_hosts_are_left_out() -> 
     feeds = [due("a", "a.example"), due("b", "b.example"), due("b2", "b.example"), due("c", "c.example")]
     run = ingestion_batch(claimed={"a": "2026-02-21T19:00:00Z"}, hosts=("b.example",))
     cooling = Cooling(closed=frozenset({"c.example"}), probed=frozenset({"d.example"}))
-    assert untaken(feeds, [run], cooling) == []
+    assert untaken(feeds, [run], cooling, {}) == []
     probed = [due("d1", "d.example"), due("d2", "d.example"), due("e", "e.example")]
-    assert [each["feed_id"] for each in untaken(probed, [run], cooling)] == ["d1", "e"]
+    assert [each["feed_id"] for each in untaken(probed, [run], cooling, {})] == ["d1", "e"]
 
 
 def names(groups: Sequence[Sequence[dict[str, Any]]]) -> list[list[str]]:
@@ -201,11 +206,30 @@ async def test_a_tick_and_people_that_claim_a_feed_at_the_same_moment_get_one_ru
 async def test_a_host_is_in_one_open_run_at_a_time(store: SqliteStore, watch: Watch) -> None:
     claims = claims_on(store, watch)
     for name in ("a", "b"):
-        found = feed(feed_id=name, feed_url=f"https://one.example/{name}", next_fetch_time=NOW)
-        await store.create(FEEDS.name, found.to_document())
+        await add_at(store, name, "one.example")
         watch.now += 30 * SECOND
         assert bool(await claims.claim_due(watch.now)) is (name == "a")
     assert await claims.claim("b", watch.now) == "run-2", "a person asked for it"
+
+
+@pytest.mark.parametrize(
+    ("host", "left", "claimed"), [("one.example", 1, ["f0"]), ("one.example", 2, []), ("localhost", 2, ["f0", "f1"])]
+)
+async def test_feeds_that_hang_keep_no_other_waiting_within_the_limit_of_their_host(
+    store: SqliteStore, watch: Watch, host: str, left: int, claimed: list[str]
+) -> None:
+    """Of twelve feeds, so many are not fetched yet when others are due again."""
+    claims, engine = claims_on(store, watch), RunEngine(store, watch, lambda: "none")
+    for number in range(12):
+        await add_at(store, f"f{number}", host)
+    (run,) = await claims.claim_due(NOW)
+    await engine.begin(run.run_id)
+    for number in range(12 - left):
+        fetched = {"last_fetch_time": format_time(NOW), "next_fetch_time": format_time(NOW + (number > 1) * MINUTE * 9)}
+        before = await existing(store, FEEDS.name, f"f{number}", Feed.ID)
+        await store.upsert(FEEDS.name, {**before, **fetched})
+    watch.now = NOW + 30 * SECOND
+    assert named(await claims.claim_due(watch.now)) == claimed
 
 
 async def test_feeds_of_a_host_that_cools_down_are_not_claimed(store: SqliteStore, watch: Watch) -> None:

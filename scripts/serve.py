@@ -51,29 +51,37 @@ def _check_settings(environment: Mapping[str, str], given: Collection[str]) -> C
     return Checked(nearly_settings(environment, table()), "information" if level == "info" else level)
 
 
-async def _open_store() -> None:
-    """Creates and migrates the store, or raises Refused: in Azure the first call reports what is wrong."""
+async def _open_store(data: Path) -> None:
+    """Creates and migrates the store, or raises Refused: in Azure the first call reports what is wrong. The host has
+    locked the folder: if the store is in it, no other worker has claimed anything."""
     from models.errors import ToolpulseError
     from scripts.backup import require_store
     from services import container
 
     try:
         require_store(os.environ)
-        await container.prepare_store(os.environ)
+        await container.prepare_store(os.environ, is_locked=_has_store(data))
     except ToolpulseError as error:
         raise Refused(str(error)) from None
 
 
+def _has_store(data: Path) -> bool:
+    from services.settings import Settings
+
+    settings = Settings.load(os.environ)
+    return settings.store == "sqlite" and os.path.realpath(settings.data_dir) == os.path.realpath(data)
+
+
 @asynccontextmanager
 async def _with_demo(data: Path) -> AsyncIterator[None]:
-    await _open_store()
+    await _open_store(data)
     async with demo.running(data, os.environ, tell):
         yield
 
 
 @asynccontextmanager
 async def _without_demo(data: Path) -> AsyncIterator[None]:
-    await _open_store()
+    await _open_store(data)
     await demo.cleared(data, os.environ)
     yield
 

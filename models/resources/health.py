@@ -56,7 +56,7 @@ class CheckOfFeedsActive(Check):
     count: Count = added("Enabled feeds.")
     ill: Count = added("Feeds with a verdict that calls for somebody.")
     counting: Count = added("Feeds that count for this check: no person has disabled them.")
-    overdue: Count = added("Enabled feeds without a success for a day.")
+    overdue: Count = added("Enabled feeds without a success for a day, and feeds that wait for runs that are overdue.")
     verdicts: dict[str, Count] = added("Feeds by verdict, of those that any feed has.")
     disabled_by_app: Count = added("Feeds that the app has disabled.")
     sources_off: tuple[str, ...] = added("News APIs that have no token.")

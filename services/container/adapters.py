@@ -18,6 +18,7 @@ from models.version import VERSION
 from services import logs, telemetry
 from services.mentions.analyzers.port import Analyzers
 from services.operations import migrations
+from services.operations.upkeep import end_claims
 from services.ports import Archive, Clock, Queues, utc_now
 from services.settings import Settings
 
@@ -57,12 +58,15 @@ def credentials(resources: AsyncExitStack) -> NewCredential:
     return credential
 
 
-async def prepare_store(environment: Mapping[str, str], clock: Clock = utc_now) -> None:
-    """Opens the store once, so that a start can be refused: raises WrongSettings and Unavailable."""
+async def prepare_store(environment: Mapping[str, str], clock: Clock = utc_now, *, is_locked: bool = False) -> None:
+    """Opens the store once, so that a start can be refused: raises WrongSettings and Unavailable. With
+    `is_locked` no other worker lives, and what earlier ones had claimed is free."""
     settings = Settings.load(environment)
     logs.configure(settings.log_level, settings.structured_logging)
     async with AsyncExitStack() as resources:
-        await opened_store(settings, clock, credentials(resources), resources, migrate=True)
+        store = await opened_store(settings, clock, credentials(resources), resources, migrate=True)
+        if is_locked:
+            await end_claims(store, clock())
 
 
 async def opened_store(

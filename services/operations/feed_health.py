@@ -34,18 +34,21 @@ FEW = 20
 _ENABLED = Where("enabled", "eq", True)
 _DISABLED = Where("enabled", "eq", False)
 _BY_PERSON = Where("disabled_by", "eq", "person")
+_DEADLY = (Where("disabled_by", "eq", "app"), Where("disabled_cause", "eq", "worker_died"))
 
 
 @dataclass(frozen=True, slots=True)
 class FeedCounts:
-    """All feeds: `stored`; those that are `enabled`; those disabled `by_people`; and all of them by
-    verdict. Of the enabled ones, `overdue` had no success for a day."""
+    """All feeds: `stored`; those that are `enabled`; those disabled `by_people`; and all of them by verdict. Of the
+    enabled ones, `overdue` had no success for a day. `deadly` are the ids of the first that are disabled since workers
+    died."""
 
     stored: int = 0
     enabled: int = 0
     by_people: int = 0
     overdue: int = 0
     by_verdict: Mapping[FeedVerdict, int] = field(default_factory=dict)
+    deadly: Sequence[str] = ()
 
     @property
     def counting(self) -> int:
@@ -80,6 +83,7 @@ async def count_feeds(store: Store, overdue_since: datetime | None) -> FeedCount
     enabled, others = await asyncio.gather(count(_ENABLED), count(_NOT_OK))
     if others <= FEW:
         read = (await store.query(FEEDS.name, Query((_NOT_OK,), may_be_stale=True))).items if others else []
+        killers = [each for each in read if all(where.is_met_by(each) for where in _DEADLY)]
         verdicts = Counter[FeedVerdict](each["verdict"] for each in read)
         disabled = sum(each.get("enabled") is False for each in read)
         by_people = sum(each.get("disabled_by") == "person" for each in read)
@@ -88,9 +92,11 @@ async def count_feeds(store: Store, overdue_since: datetime | None) -> FeedCount
             count(_DISABLED), count(_BY_PERSON), *(count(Where("verdict", "eq", each)) for each in _OTHERS)
         )
         verdicts = Counter(dict(zip(_OTHERS, numbers, strict=True)))
+        killers = (await store.query(FEEDS.name, Query(_DEADLY, limit=FEW, may_be_stale=True))).items
     stored = enabled + disabled
     by_verdict = {each: verdicts[each] for each in _OTHERS} | {"ok": max(0, stored - verdicts.total())}
-    return FeedCounts(stored, enabled, by_people, late, by_verdict)
+    deadly = sorted(each["feed_id"] for each in killers)
+    return FeedCounts(stored, enabled, by_people, late, by_verdict, deadly)
 
 
 def judge_feeds(
@@ -100,10 +106,11 @@ def judge_feeds(
     now: datetime,
     *,
     is_cut_off: bool = False,
+    waiting: int = 0,
 ) -> Check:
     """Unhealthy if no feed can be fetched, and none could for a day. Degraded from DEGRADED_SHARE of ill feeds on; if
-    there are feeds, and none is enabled; or if feeds are overdue, unless this installation `is_cut_off` from the
-    web."""
+    there are feeds, and none is enabled; if feeds are disabled since workers died; if feeds are `waiting` for runs that
+    are overdue; or if feeds are overdue, unless this installation `is_cut_off` from the web."""
     details = []
     is_dead = bool(feeds.counting) and feeds.unreached >= feeds.counting
     is_unhealthy = is_dead and last_success is not None and now - last_success > NO_SUCCESS_FOR
@@ -117,6 +124,10 @@ def judge_feeds(
         details.append(
             f"{feeds.overdue} enabled feeds had no success for a day: see last_successful_fetch in GET feeds"
         )
+    if waiting:
+        details.append(f"{waiting} feeds wait for runs that are overdue: see GET runs?status=QUEUED,RUNNING")
+    if feeds.deadly:
+        details.append(f"disabled, since workers died: {', '.join(feeds.deadly)}; see disabled_reason in GET feeds")
     is_well = not details
     if is_well:
         details.append("feeds that are fetched when due" if feeds.stored else "no feeds yet: add one with POST feeds")
@@ -128,7 +139,7 @@ def judge_feeds(
         "count": feeds.enabled,
         "ill": feeds.ill,
         "counting": feeds.counting,
-        "overdue": feeds.overdue,
+        "overdue": feeds.overdue + waiting,
         "verdicts": {name: number for name, number in feeds.by_verdict.items() if number},
         "disabled_by_app": feeds.disabled_by_app,
         "sources_off": list(sources_off),

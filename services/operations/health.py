@@ -18,6 +18,7 @@ from models.errors import ToolpulseError, Unavailable, Unusable
 from models.feed import Outage
 from models.operations import Audit, Heartbeat, StagePause
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
+from services.feeds.claims import overdue_claims
 from services.figures.metadata import last_refreshes
 from services.mentions.due import DirtyTools, dirty_tools
 from services.operations.checks import (
@@ -288,11 +289,12 @@ class Health:
         now = self.clock()
         overdue_since = now - NO_SUCCESS_FOR if now - self.started >= FIRST_RUNS_WITHIN else None
         keys = [(Outage.PARTITION, Outage.ID), (Audit.PARTITION, Audit.ID)]
-        feeds, latest, beats, documents = await asyncio.gather(
+        feeds, latest, beats, documents, waiting = await asyncio.gather(
             count_feeds(self.store, overdue_since),
             last_success(self.store),
             self.heartbeats.list([timer.name for timer in TIMERS]),
             self.store.read_many(CATALOG.name, keys, may_be_stale=True),
+            overdue_claims(self.store, now - BACKLOG_OVERDUE),
         )
         real = latest
         if latest is not None and is_ahead(latest, now):
@@ -304,7 +306,7 @@ class Health:
             judge_timers(TIMERS, beats, self.started, now),
             judge_clock(beats, latest, now),
             judge_web(outage, now),
-            judge_feeds(feeds, real, self.sources_off, now, is_cut_off=is_cut_off),
+            judge_feeds(feeds, real, self.sources_off, now, is_cut_off=is_cut_off, waiting=waiting),
             judge_last_fetch(real, self.started, now) if feeds.enabled else judge_no_active_feed(bool(feeds.stored)),
             judge_audit(readable(documents[1], Audit.from_document)),
         )

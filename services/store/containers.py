@@ -206,6 +206,7 @@ FEEDS = Container(
         "verdict",
         "tags/[]",
         "disabled_by",
+        "disabled_cause",
         "probe_at",
         "words/[]",
     ),

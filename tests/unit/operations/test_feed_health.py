@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from models.document import OpenAttempt
 from models.feed import VERDICTS, Outage
+from models.story import GroupingLease
+from models.values import format_time
+from services.feeds.claims import overdue_claims
 from services.operations.checks import Status
 from services.operations.feed_health import (
     DEGRADED_SHARE,
@@ -20,8 +25,10 @@ from services.operations.feed_health import (
     judge_web,
     last_success,
 )
+from services.operations.upkeep import end_claims
 from services.store.sqlite import SqliteStore
-from tests.documents import NOW, feed
+from tests.builders import existing
+from tests.documents import NOW, document, feed, ingestion_batch
 from tests.unit.conftest import Put
 
 DAY = timedelta(days=1)
@@ -74,6 +81,38 @@ def test_the_facts_have_every_verdict_that_occurs_and_name_no_feed() -> None:
     assert shown["sources_off"] == ["finnhub"]
 
 
+def test_feeds_that_are_off_since_workers_died_and_those_of_overdue_runs_degrade() -> None:
+    deadly = replace(counts(ok=99, disabled=1), deadly=("b",))
+    assert judged(deadly) == ("degraded", "disabled, since workers died: b; see disabled_reason in GET feeds")
+    check = judge_feeds(counts(ok=9), NOW, (), NOW, waiting=2)
+    assert (check.status, check.facts["overdue"]) == ("degraded", 2)
+    assert check.detail.startswith("2 feeds wait for runs that are overdue")
+
+
+async def test_feeds_of_runs_that_have_been_due_for_longer_are_counted(store: SqliteStore, put: Put) -> None:
+    for minute in range(3):
+        run = ingestion_batch(run_id=f"r{minute}", due_at=NOW - timedelta(minutes=minute), claimed={"a": "", "b": ""})
+        await put(run)
+    assert await overdue_claims(store, NOW - timedelta(minutes=1)) == 2
+
+
+async def test_what_workers_had_claimed_is_free_at_a_start(store: SqliteStore, put: Put) -> None:
+    later = NOW + timedelta(minutes=5)
+    begun: dict[str, Any] = {"status": "RUNNING", "due_at": later, "ended_at": None}
+    tried = OpenAttempt(run_id="r", attempt_no=1, started_at=NOW)
+    await put(ingestion_batch(run_id="begun", **begun), GroupingLease(created_at=NOW, holder="dead"))
+    await put(ingestion_batch(run_id="waiting", **begun | {"status": "QUEUED"}))
+    for number, attempt in enumerate((tried, None)):
+        await put(document(source_id=f"s{number}", next_eligible_attempt_at=later, open_attempt=attempt))
+    await end_claims(store, NOW)
+    run = await existing(store, "runs", "begun", "RUN")
+    assert (run["due_at"], run["status"]) == (format_time(NOW), "RUNNING"), "the next worker records the death"
+    assert (await existing(store, "runs", "waiting", "RUN"))["due_at"] == format_time(later)
+    due = [(await existing(store, "documents", f"s{n}", "DOCUMENT"))["next_eligible_attempt_at"] for n in (0, 1)]
+    assert due == [format_time(NOW), format_time(later)]
+    assert await store.read("catalog", GroupingLease.PARTITION, GroupingLease.ID) is None
+
+
 def test_a_news_api_without_a_token_is_named_and_is_no_fault() -> None:
     check = judge_feeds(counts(ok=3), NOW, ("tiingo",), NOW)
     assert (check.status, "off, as they have no token: tiingo" in check.detail) == ("healthy", True)
@@ -86,7 +125,7 @@ async def test_stored_feeds_are_counted(store: SqliteStore, put: Put) -> None:
         *(feed(feed_id=each, verdict=each) for each in VERDICTS if each not in ("disabled", "ok")),
         feed(feed_id="ok", verdict="ok", last_successful_fetch=old),
         feed(feed_id="by-hand", disabled_by="person", last_successful_fetch=old, **off),
-        feed(feed_id="by-app", disabled_by="app", **off),
+        feed(feed_id="by-app", disabled_by="app", disabled_cause="worker_died", **off),
         feed(feed_id="unread"),
     )
     found = await count_feeds(store, NOW - DAY)
@@ -97,6 +136,7 @@ async def test_stored_feeds_are_counted(store: SqliteStore, put: Put) -> None:
     await put(*(feed(feed_id=f"f-{n}", verdict="failing") for n in range(FEW)))
     many = await count_feeds(store, None)
     assert (many.stored, many.enabled, many.by_people, many.overdue) == (14 + FEW, 12 + FEW, 1, 0)
+    assert found.deadly == many.deadly == ["by-app"]
     assert many.by_verdict == {**found.by_verdict, "failing": 1 + FEW}, "the same if the store counts them"
 
 

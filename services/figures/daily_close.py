@@ -30,6 +30,7 @@ from services.ports import Clock, Document, Query, Store, query_all, readable
 from services.store.containers import CATALOG, MENTIONS, RUNS
 from services.tools.catalog import ONLY_TOOLS
 from services.work.handling import Handled, run_of
+from services.work.rules import reason_of
 
 log = logging.getLogger("toolpulse.history")
 
@@ -64,14 +65,6 @@ async def stored_progress(store: Store) -> HistoryProgress | None:
     return readable(document, HistoryProgress.from_document)
 
 
-@dataclass(slots=True)
-class Closed:
-    """What one call did: the tools that it went through, and the closes that it wrote."""
-
-    tools: int = 0
-    closed: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class DailyCloses:
     """The work of the daily close."""
@@ -84,9 +77,10 @@ class DailyCloses:
     most_pages: int = MAX_PAGES
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
 
-    async def work(self) -> Closed:
-        """Goes on with the present day, or begins the next; does nothing if every day is closed."""
-        done, began = Closed(), self.clock()
+    async def work(self) -> Handled:
+        """Goes on with the present day, or begins the next; does nothing if every day is closed. Tells of the tools,
+        each once for every day."""
+        handled, began = Handled(counts=Counter(closed=0)), self.clock()
         progress = await stored_progress(self.store)
         for _ in range(self.most_pages):
             now = self.clock()
@@ -101,19 +95,19 @@ class DailyCloses:
                 recounted = await self.recount.windows_of(tool_ids, now)
                 if deadline.is_near():
                     break  # some tools may not have been recounted
-                done.closed += await self._close(recounted.windows, day, now)
+                handled.counts["closed"] += await self._close(recounted.windows, day, now)
+                handled.done += len(recounted.windows)
+                handled.failed |= {tool_id: reason_of(error) for tool_id, error in recounted.failed.items()}
                 await self._keep_references(tool_ids, day - (LIVE_DAYS - 1) * _DAY, now)
-            done.tools += len(tool_ids)
             # Of two workers at once, both do the same.
             progress = after_page(progress, day, page.next, now)
             await self.store.upsert(CATALOG.name, progress.to_document())
-        if done.closed:
-            log_event(log, logging.INFO, "days_closed", tools=done.tools, closed=done.closed)
-        if done.tools:
-            handled = Handled(done.tools, counts=Counter(closed=done.closed))
+        if handled.counts["closed"]:
+            log_event(log, logging.INFO, "days_closed", tools=handled.done, closed=handled.counts["closed"])
+        if handled.done or handled.failed:
             run = run_of(CLOSE, self.new_id(), handled, began, self.clock())
             await self.store.create(RUNS.name, run.to_document())
-        return done
+        return handled
 
     async def _close(self, windows: Mapping[str, Windows], day: date, now: datetime) -> int:
         """The counts of these tools are right. One whose mentions cannot be read has no close: a close never

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from models.run import read_run
+from models.run import JobRun, read_run
 from models.timeline import DailyClose, HistoryProgress
 from services import deadline
 from services.figures.coverage import Coverage
-from services.figures.daily_close import Closed, DailyCloses
+from services.figures.daily_close import DailyCloses
 from services.figures.history import History
 from services.figures.recount import Recount
 from services.mentions.due import mark_dirty
@@ -66,8 +66,12 @@ async def _closed_until(store: Store, day: str) -> None:
 
 
 async def _work(store: Store, clock: Watch, **limits: int) -> None:
-    while (await _closes(store, clock, **limits).work()).tools:
+    while (await _closes(store, clock, **limits).work()).done:
         pass
+
+
+async def _runs(store: Store) -> list[JobRun]:
+    return [read_run(each) for each in (await store.query(RUNS.name, Query(limit=100))).items]
 
 
 async def test_a_day_is_closed_once_for_each_tool_with_mentions_and_never_changes(
@@ -85,7 +89,7 @@ async def test_a_day_is_closed_once_for_each_tool_with_mentions_and_never_change
         OTHER: ["2026-02-20"],
         QUIET: [],
     }
-    runs = [read_run(each) for each in (await world.query(RUNS.name, Query(limit=100))).items]
+    runs = await _runs(world)
     assert sum(run.metrics["closed"] for run in runs) == 2
     assert {(run.workflow_name, run.status, len(run.attempts)) for run in runs} == {("close_days", "SUCCEEDED", 1)}
     first = closed[BUSY]["2026-02-20"]
@@ -112,7 +116,8 @@ async def test_a_call_is_bounded_and_the_next_goes_on_where_it_stopped(world: Sq
     clock.advance(hours=6)
     await _closed_until(world, "2026-02-19")
     closes = _closes(world, clock, tools_at_once=1, most_pages=1)
-    assert [await closes.work() for _ in range(4)] == [Closed(1, 1), Closed(1, 1), Closed(1, 1), Closed()]
+    handled = [await closes.work() for _ in range(4)]
+    assert [(each.done, each.counts["closed"]) for each in handled] == [(1, 1), (1, 1), (1, 1), (0, 0)]
     progress = await existing(world, CATALOG.name, HistoryProgress.PARTITION, HistoryProgress.ID)
     assert (progress["closed_until"], progress.get("after")) == ("2026-02-20", None)
 
@@ -130,7 +135,7 @@ async def test_after_a_crash_at_any_operation_each_day_is_closed_once(tmp_path: 
         await _closed_until(store, "2026-02-18")
         died = False
         try:
-            while (await _closes(DyingStore(store, k, when), clock, tools_at_once=2).work()).tools:
+            while (await _closes(DyingStore(store, k, when), clock, tools_at_once=2).work()).done:
                 pass
         except Died:
             died = True
@@ -156,7 +161,7 @@ async def test_two_workers_at_once_close_each_day_once(world: SqliteStore, clock
     await _closed_until(world, "2026-02-19")
     workers = [_closes(world, clock, tools_at_once=1) for _ in range(4)]
     done = await asyncio.gather(*(worker.work() for worker in workers))
-    assert sum(each.closed for each in done) == len(TOOLS)
+    assert sum(each.counts["closed"] for each in done) == len(TOOLS)
     await _work(world, clock)
     for tool in TOOLS:
         assert list(await _days(world, tool.tool_id)) == ["2026-02-20"]
@@ -230,7 +235,10 @@ async def test_no_day_is_closed_by_counts_that_are_not_right(world: SqliteStore,
     await _closed_until(world, "2026-02-19")
     slow = Slow(world)
     with deadline.within(100.0, clock=lambda: slow.seconds):
-        assert (await _closes(slow, clock).work()).closed == 0
+        assert (await _closes(slow, clock).work()).done == 0
     await _work(world, clock)
     assert (await _days(world, BUSY))["2026-02-20"].figures["positive_count"] == 2
     assert await _days(world, OTHER) == {}
+    (run,) = await _runs(world)
+    assert (run.status, run.progress, run.metrics) == ("PARTIAL", 2, {"closed": 1, "failed": 1})
+    assert run.errors == (f"{OTHER}: UnreadableDocument",)

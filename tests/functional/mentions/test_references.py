@@ -55,7 +55,7 @@ async def closed(world: World, store: Store | None = None) -> None:
     figures = Figures(
         *(store, world.worker.catalog, announcer, world.watch, lambda: next(new_id), 0.0, lambda: "words/1")
     )
-    while (await figures.daily_closes.work()).tools:
+    while (await figures.daily_closes.work()).done:
         pass
 
 

@@ -116,9 +116,11 @@ class Windows:
         if self._counted is not None and self._counted[0] == end:
             return self._counted[1]
         found: dict[Period, dict[str, Any]] = {}
+        of_last = Count()
+        of_last.add_rows(self.rows.get(self.edges.last, {}), 0, end.minute)
         for period, first in self.edges.first.items():
             count = self.whole[period].copy()
-            count.add_rows(self.rows.get(self.edges.last, {}), 0, end.minute)
+            count.merge(of_last)
             count.add_rows(self.rows.get(first, {}), end.minute, 60)
             found[period] = count.figures()
         self._counted = end, found
@@ -143,10 +145,11 @@ class Windows:
 
     def sources(self) -> frozenset[str]:
         """Those of the mentions in the windows."""
-        count = Count()
-        for rows in self.rows.values():
-            count.add_rows(rows)
-        return frozenset((*self.whole[_SHORTEST_FIRST[-1]].sources, *count.sources))
+        found = set(self.whole[_SHORTEST_FIRST[-1]].sources)
+        for by_publisher in (each for rows in self.rows.values() for each in rows.values()):
+            for by_source in (each for publisher, each in by_publisher.items() if publisher):
+                found.update(name for name, group in by_source.items() if any(any(row[2:5]) for row in group))
+        return frozenset(found)
 
     def to_document(self, tool_id: str, now: datetime, days: Iterable[str] = ()) -> Document:
         """`days` are those with a DayCounts."""

@@ -62,8 +62,7 @@ class CountWriter:
         """Flushes within a minute. Without such a call there is no task, so that an idle worker has none."""
         self._is_wanted = True
         if self._flushing is None:
-            work = self._flush_while_wanted()
-            self._flushing = asyncio.get_running_loop().create_task(work, context=deadline.outside())
+            self._flushing = asyncio.create_task(self._flush_while_wanted(), context=deadline.outside())
 
     async def flush(self) -> None:
         """Adds all counts to the stored ones. Raises Unavailable, and keeps the counts, if they cannot be stored."""

@@ -86,8 +86,7 @@ class BacklogReader:
             if self._reading is None:
                 # With a context of its own: the reading outlives the invocation that began it, and its deadline.
                 self._began, self._began_after = self.seconds(), self.last_write()
-                outside = deadline.outside()
-                self._reading = asyncio.get_running_loop().create_task(self._read_and_keep(), context=outside)
+                self._reading = asyncio.create_task(self._read_and_keep(), context=deadline.outside())
             reading, is_of_now = self._reading, self._is_of(called, last_write)
             left = max(0.0, min(self._began, called) + patience - self.seconds())
             done, _ = await asyncio.wait([reading], timeout=left)

@@ -44,8 +44,7 @@ day are the same, or these and the URL; a person said so."""
 ScoredText = Literal["feed", "document"]
 """Which text was scored: the feed's, or the full text of the page."""
 LISTED_SOURCES = 20
-"""The sources that an article lists itself. A document that every further source changed would grow without end, and
-its writers would wait for each other."""
+"""The sources that a list shows of an article, and whose own words are judged."""
 
 
 _DEDUP = "dedup:"
@@ -137,12 +136,10 @@ class CanonicalReading(Value):
 class Article(ScoredDocument):
     """One article across all sources.
 
-    `sources` and `source_attribution` have the first sources. `has_further_sources`: more sources published the
-    article; they have observations only, and `source_attribution` is made from these where it is served.
-    `source_count` is the number of all sources. It is set where an article is served, and never stored.
+    `source_count` is the number of all sources, set where fewer are served, and never stored.
     `language` is a field of the article so that articles are found by it.
-    `other_words`: by revision, the sentiment of the words of listed sources that differ from the canonical reading, as
-    of the last analysis.
+    `other_words`: by revision, the sentiment of the words of the first sources that differ from the canonical reading,
+    as of the last analysis.
     `analysis_due_since` is written with the change that makes the analysis due, so that a lost message is noticed.
     `sentiment`, `score` and `polarity` are those of `scored_headline` and its text: they stay until the analysis has
     judged the canonical reading. An article whose analysis was given up (status `error`) keeps them too.
@@ -164,7 +161,7 @@ class Article(ScoredDocument):
 
     CONTAINER: ClassVar[str] = "articles"
     HIDDEN: ClassVar[frozenset[str]] = frozenset(
-        {"tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "split_links", "other_words", "words"}
+        {"tool_ids_ever_detected", "muted_tool_ids", "split_links", "other_words", "words"}
     )
     PARTITION_FIELD: ClassVar[str] = "source_id"
     STATES: ClassVar[Mapping[str, Machine]] = {"status": ARTICLE}
@@ -193,7 +190,6 @@ class Article(ScoredDocument):
         "list of articles and an export have the first 20 of each article.",
     )
     source_attribution: dict[str, SourceAttribution] = Field(description="By source, what that source published.")
-    has_further_sources: Flag | None = None
     source_count: Count | None = None
     canonical: CanonicalReading = Field(description="The canonical reading: the version that is shown and analysed.")
     language: Language | None = optional("The language of the canonical reading, such as `en`; `und` if it is unknown.")
@@ -292,7 +288,7 @@ class Article(ScoredDocument):
             raise ValueError("sources must name each source of source_attribution once")
         if any(attribution[a].crawl_timestamp > attribution[b].crawl_timestamp for a, b in pairwise(self.sources)):
             raise ValueError("sources must be in the order of their crawl_timestamp")
-        if self.canonical.source not in attribution and not self.has_further_sources:
+        if self.canonical.source not in attribution:
             raise ValueError("canonical must be the reading of one of the sources")
         if self.status == "analyzed" and not self.is_scored and self.unscored_reason is None:
             raise ValueError("an analyzed article must have a sentiment, or an unscored_reason")
@@ -315,13 +311,10 @@ class Observation(StoredDocument):
 
     `raw_value` is also kept if the date had to be clamped. `joined_by` and `added_by_attempt` (see `attempt_key`) are
     set on the first observation of a source. `deleted_at` makes the document a tombstone, which is never served.
-    `article_timestamp` is set on the first observation of a source that the article does not list itself: the article's
-    `timestamp`, by which the articles of a source are found. The latest observation of such a source has its present
-    `source_priority`.
     """
 
     CONTAINER: ClassVar[str] = "articles"
-    HIDDEN: ClassVar[frozenset[str]] = frozenset({"article_timestamp", "deleted_at"})
+    HIDDEN: ClassVar[frozenset[str]] = frozenset({"deleted_at"})
     PARTITION_FIELD: ClassVar[str] = "source_id"
 
     entity_type: Literal["Observation"] = "Observation"
@@ -330,8 +323,7 @@ class Observation(StoredDocument):
     source: SourceKey = Field(description="The source.")
     source_priority: Count = Field(
         default=LOWEST_PRIORITY,
-        description="The source's priority at that time. A later change of priority is applied to the latest "
-        "observation of each source after the first 20 of an article.",
+        description="The source's priority at that time.",
     )
     observed_day: Day = Field(
         description="The UTC day, such as `2026-02-21`. A later edit of the same day replaces the observation."
@@ -368,7 +360,6 @@ class Observation(StoredDocument):
     joined_by: JoinRule | None = optional(
         "On the first observation of a source: the rule by which the source is in the article, as in its attribution."
     )
-    article_timestamp: Time | None = None
     deleted_at: Time | None = None
 
     @property

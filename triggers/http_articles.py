@@ -18,7 +18,7 @@ from models.resources.articles import (
 from models.states import ArticleStatus
 from services.articles.quarantine import STATUSES, Review
 from services.articles.reading import LAYERS, LONGEST_SEARCH, SAID, article_filter
-from services.articles.sources import sources_of
+from services.articles.sources import MAX_SHOWN, with_sources
 from services.container import Container
 from services.documents.documents import STATUSES as DOCUMENT_STATUSES
 from services.documents.documents import DocumentFilter
@@ -101,7 +101,7 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
     layer, view = LAYER.of(req), VIEW.of(req)
     article = await services.articles.get(req.route_params["article_id"])
     mentions = await mentions_of_article(services.store, services.tools, article)
-    whole = await sources_of(services.store, article)
+    whole = with_sources(article, MAX_SHOWN)
     resource = ArticleResource.of(whole, shown_name(article.publisher_id), view)
     resource = resource.with_added(
         mentions=[MentionResource.of(each.mention, view).with_added(tool=each.tool) for each in mentions.items]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument, ObservationDocument
+from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument
 from models.feed import HASH_LENGTH, FeedSeen, ShortHash
 from models.values import parse_time
 from services.articles.identity import Candidate, Entry, Source, candidate_of, headline_hash, shared_url_hash
@@ -188,11 +188,10 @@ class Match(NamedTuple):
 
 class Known(NamedTuple):
     """What is stored of an article. `own` is the attribution of the source whose entries are matched, if the source
-    published the article; `observations` are those of that source, if the article does not list it."""
+    published the article."""
 
     article: ArticleDocument | None
     own: AttributionDocument | None = None
-    observations: Sequence[ObservationDocument] = ()
 
 
 Groups = dict[str, list[Match]]

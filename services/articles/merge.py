@@ -21,13 +21,11 @@ from models.raw_item import LONGEST_DATE
 from models.values import unix_milliseconds, unix_seconds
 from services.articles.identity import Candidate, Source, SourceAttempt
 from services.articles.matching import Match
-from services.articles.sources import Attributions, attribution_of, chosen_reading, is_listed, observation_id, reading
+from services.articles.sources import attribution_of, chosen_reading, observation_id, reading
 from services.parse.text import one_line
 from services.ports import Document
 
-OF_FIRST_OBSERVATION = frozenset(
-    ("created_at", "ttl_timestamp", "added_by_attempt", "created_article", "joined_by", "article_timestamp")
-)
+OF_FIRST_OBSERVATION = frozenset(("created_at", "ttl_timestamp", "added_by_attempt", "created_article", "joined_by"))
 """What the first observation of a source keeps when a later one of the same day takes its place."""
 _OF_FIRST_CRAWL = ("published_at", "added_by_run", "joined_by")
 MAX_TAGS = 100
@@ -70,19 +68,16 @@ def merge(
     stored: ObservationDocument | None,
     matches: Sequence[Match],
     attempt: SourceAttempt,
-    further: AttributionDocument | None = None,
-    most_listed: int = LISTED_SOURCES,
 ) -> Merged:
-    """`stored` is the source's observation of this article that an entry may replace: that of the present day, or the
-    latest of a source that the article does not list. `further` is the attribution of such a source."""
+    """`stored` is the source's observation of this article and of the present day, which an entry may replace."""
     before, source = article, attempt.source
-    own = None if article is None else article["source_attribution"].get(source.key, further)
+    own = None if article is None else article["source_attribution"].get(source.key)
     observed = stored
     is_new_to_source = False
     for match in matches:
         candidate = match.candidate
         change = change_of(match, article, own, attempt)
-        if change == "none" or (change == "same" and article is not None and is_listed(article, source.key)):
+        if change in ("none", "same"):
             continue
         if own is None:
             is_new_to_source = True
@@ -96,15 +91,7 @@ def merge(
             own = edited_attribution(observed, own)
         elif change == "priority":
             own = {**own, "source_priority": source.priority}
-        if article is None:
-            article = _article_of(match, attempt, own)
-        else:
-            article = _with_entry(article, candidate, attempt, own, most_listed)
-        if observed is not None and not is_listed(article, source.key):
-            if change == "join":
-                observed["article_timestamp"] = article["timestamp"]
-            elif change == "priority":
-                observed = {**observed, "source_priority": source.priority, "updated_at": attempt.time}
+        article = _article_of(match, attempt, own) if article is None else _with_entry(article, candidate, attempt, own)
     written = None if article is before else article
     text_in = None if written is None else _observation_with_text(before, written, source)
     observation = None if observed is stored else observed
@@ -141,13 +128,11 @@ def join_rule(match: Match, article: ArticleDocument | None, source: str) -> Joi
     return "own_id" if candidate.has_own_id else "url"
 
 
-def with_priority(
-    article: ArticleDocument, key: str, own: AttributionDocument, time: str, others: Attributions
-) -> ArticleDocument:
-    """The article with this attribution of one source, and the reading that is canonical then among all sources;
-    `others` are those that the article does not list. The same object if nothing changes. Where this makes another
-    source's reading the canonical one, the caller must fetch that source's text."""
-    after = _with_attribution(article, key, own, time, others, 0)
+def with_priority(article: ArticleDocument, key: str, own: AttributionDocument, time: str) -> ArticleDocument:
+    """The article with this attribution of one source, and the reading that is canonical then. The same object if
+    nothing changes. Where this makes another source's reading the canonical one, the caller must fetch that source's
+    text."""
+    after = _with_attribution(article, key, own, time)
     return article if _are_equal(article, after) else after
 
 
@@ -161,16 +146,14 @@ def analysed_alike(before: ArticleDocument, after: ArticleDocument) -> bool:
         return False  # a source has come with words of its own
     fields = ["text_for_analysis", "full_text", "matched_tickers", "tags", "language"]
     if before.get("muted_tool_ids"):
-        fields += ["sources", "has_further_sources"]
+        fields.append("sources")
     return all(before.get(name) == after.get(name) for name in fields)
 
 
 def _revisions(article: ArticleDocument) -> set[str | None]:
-    """The revisions of the sources that the article lists, and of its canonical reading."""
-    return {
-        article["canonical"]["revision"],
-        *(each.get("revision") for each in article["source_attribution"].values()),
-    }
+    """The revisions of the sources whose own words are judged, and of the canonical reading."""
+    judged = (article["source_attribution"][key] for key in article["sources"][:LISTED_SOURCES])
+    return {article["canonical"]["revision"], *(each.get("revision") for each in judged)}
 
 
 def entry_observation(
@@ -290,46 +273,30 @@ def _with_entry(
     candidate: Candidate,
     attempt: SourceAttempt,
     own: AttributionDocument,
-    most_listed: int,
 ) -> ArticleDocument:
-    """The article after its source published the candidate, with `own` as the source's attribution. The same object
-    if nothing changes."""
+    """The article after its source published the candidate, with `own` as the source's attribution."""
     item, key = candidate.entry.item, attempt.source.key
-    after = _with_attribution(article, key, own, attempt.time, {}, most_listed)
+    after = _with_attribution(article, key, own, attempt.time)
     after["matched_tickers"] = union(article.get("matched_tickers", ()), item.tickers)
     after["tags"] = union(article.get("tags", ()), item.tags)
-    if not is_listed(after, key) and _are_equal(article, after):
-        return article
     if after["canonical"]["source"] == key:
         after["text_for_analysis"] = candidate.text or None
     return with_analysis_due(article, after, attempt.time)
 
 
-def _with_attribution(
-    article: ArticleDocument,
-    key: str,
-    own: AttributionDocument,
-    time: str,
-    others: Attributions,
-    most_listed: int,
-) -> ArticleDocument:
+def _with_attribution(article: ArticleDocument, key: str, own: AttributionDocument, time: str) -> ArticleDocument:
     """The article with this attribution of one source, and the reading that is canonical then."""
     attributions = {**article["source_attribution"], key: own}
     after = article.copy()
     after["updated_at"] = max(article["updated_at"], time)
-    after["canonical"] = chosen_reading(article, {**others, **attributions} if others else attributions)
+    after["source_attribution"] = attributions
+    after["canonical"] = chosen_reading(attributions)
     if after["canonical"]["revision"] != article["canonical"]["revision"]:
         after.pop("language", None)
         if "language" in after["canonical"]:
             after["language"] = after["canonical"]["language"]
-    sources = article["sources"]
-    if is_listed(article, key):
-        after["source_attribution"] = attributions
-    elif article.get("has_further_sources") or len(sources) >= most_listed:
-        after["has_further_sources"] = True
-    else:  # of two with the same crawl time, the earlier one stays first
-        after["source_attribution"] = attributions
-        after["sources"] = sorted((*sources, key), key=lambda each: attributions[each]["crawl_timestamp"])
+    if key not in article["source_attribution"]:  # of two with the same crawl time, the earlier one stays first
+        after["sources"] = sorted((*article["sources"], key), key=lambda each: attributions[each]["crawl_timestamp"])
     return after
 
 

@@ -1,15 +1,11 @@
 """Reads and lists stored articles and observations, finds them by words and phrases, and deletes articles.
 
 An id is `dedup:{key}`, or the older `{source}:{article_id}`, which the locator aliases resolve.
-
-An article does not list all its sources itself. The articles of one source are those that list it, and those with an
-observation that names them as articles of a further source: two queries, whose results are merged.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,17 +18,15 @@ from models.locator import LocatorAlias, locator_key
 from models.values import UNKNOWN_LANGUAGE, Sentiment, format_time, is_source_key
 from services.articles.identity import locator_identities
 from services.articles.merge import observation_tombstone, tombstone
-from services.articles.sources import observations_of, with_source_counts
+from services.articles.sources import observations_of, of_list
 from services.parse.language import primary_subtag
 from services.parse.text import words_of
 from services.ports import (
-    MAX_PAGES,
     Clock,
     Document,
     Listed,
     Operation,
     Operator,
-    Page,
     Query,
     Replace,
     Store,
@@ -44,7 +38,6 @@ from services.ports import (
 )
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, LOCATORS
-from services.store.plans import decode_cursor, encode_cursor, plan
 from services.work.listing import asked_span
 
 LONGEST_SEARCH = 200
@@ -162,47 +155,6 @@ def _query(where: Sequence[Where], limit: int) -> Query:
     return Query((NOT_DELETED, *where), order=order, reverse=True, limit=limit, may_be_stale=True)
 
 
-async def _page_of_source(store: Store, source: str, query: Query, after: str | None, search: TextSearch) -> Page:
-    """One page of the articles of a source: those that list it, and those that an observation names. The cursor has the
-    place behind which both queries go on: the time and the id of an article."""
-    fingerprint = hashlib.blake2b(repr(query.where).encode(), digest_size=8).hexdigest()
-    place = None if after is None else tuple(map(str, decode_cursor(fingerprint, after, [False] * 2)))
-    times = [replace(each, field="article_timestamp") for each in query.where if each.field == "timestamp"]
-    where = (NOT_DELETED, Where("source", "eq", source), *times)
-    of_further = Query(where, order="by_further_source", reverse=True, limit=query.limit, may_be_stale=True)
-    conditions = [each for each in query.where if each.field != "sources"]
-    items: list[Document] = []
-    for _ in range(MAX_PAGES):
-        listing = await store.query(ARTICLES.name, _behind(query, place and (*place, Article.ID)))
-        naming = await store.query(ARTICLES.name, _behind(of_further, place and (source, *place, "")))
-        listed_keys, named_keys = _keys(listing, "timestamp"), _keys(naming, "article_timestamp")
-        further = await store.read_many(ARTICLES.name, [(source_id, Article.ID) for _, source_id in named_keys])
-        wanted = [each if each and all(one.is_met_by(each) for one in conditions) else None for each in further]
-        found = {**dict(zip(named_keys, wanted, strict=True)), **dict(zip(listed_keys, listing.items, strict=True))}
-        ends = [keys[-1] for keys, page in ((listed_keys, listing), (named_keys, naming)) if page.next is not None]
-        # What is older than the end of a page that goes on may not be all that there is.
-        known = sorted((key for key in found if not ends or key >= max(ends)), reverse=True)
-        for key in known:
-            place, article = key, found[key]
-            if article is not None and search.accepts(article):
-                items.append(article)
-            if len(items) == query.limit:
-                is_end = not ends and key == known[-1]
-                return Page(items, None if is_end else encode_cursor(fingerprint, place))
-        if not ends:
-            return Page(items)
-    return Page(items, encode_cursor(fingerprint, place or ("", "")))
-
-
-def _behind(query: Query, place: Sequence[str] | None) -> Query:
-    """The query from behind the document with these values of its order."""
-    return query if place is None else replace(query, after=encode_cursor(plan(ARTICLES, query).fingerprint, place))
-
-
-def _keys(page: Page, time_field: str) -> list[tuple[str, ...]]:
-    return [(each[time_field], each["source_id"]) for each in page.items]
-
-
 LAYERS = ("canonical", "raw")
 _SLASH = re.compile("%2f", re.IGNORECASE)
 _SOURCE_ID = re.compile("dedup:[0-9a-f]{32}")
@@ -218,13 +170,9 @@ class Articles:
 
     async def page(self, by: ArticleFilter, limit: int, after: str | None) -> Listed[Article]:
         """The articles that meet all filters, newest first."""
-        source = next((str(each.value) for each in by.where if each.field == "sources"), None)
-        query = _query(by.where, limit)
-        if source is None:
-            page = await filled_page(self._store, ARTICLES.name, replace(query, after=after), by.search.accepts)
-        else:
-            page = await _page_of_source(self._store, source, query, after, by.search)
-        return await with_source_counts(self._store, listed(page, Article.from_document, "source_id"))
+        query = replace(_query(by.where, limit), after=after)
+        page = await filled_page(self._store, ARTICLES.name, query, by.search.accepts)
+        return of_list(listed(page, Article.from_document, "source_id"))
 
     async def get(self, article_id: str) -> Article:
         document = await self._find(article_id)
@@ -249,13 +197,9 @@ class Articles:
 
     async def delete(self, article_id: str) -> None:
         """Replaces the article and its observations by tombstones without text. Deleting again changes nothing. The
-        next analysis deletes the mentions: services/workflows/changes.py does both. Raises UnreadableDocument.
+        next analysis deletes the mentions: services/workflows/changes.py does both. Raises UnreadableDocument."""
 
-        A further source may write its observation without reading the article again: so observations are read until
-        none is left.
-        """
-
-        async def once() -> bool:
+        async def once() -> None:
             document = await self._find(article_id)
             if document is None:
                 raise _no_article(article_id)
@@ -267,10 +211,8 @@ class Articles:
                 operations.insert(0, Replace(tombstone(article, self._clock()).to_document(), document["_etag"]))
             for start in range(0, len(operations), _BATCH):
                 await self._store.batch(ARTICLES.name, source_id, operations[start : start + _BATCH])
-            return not operations
 
-        while not await until_unchanged(once, f"article {article_id}"):
-            pass
+        await until_unchanged(once, f"article {article_id}")
 
     async def _find(self, article_id: str) -> Document | None:
         """The article with this id or old id. In an old id, a slash arrives percent-encoded, since routes are matched

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 
-from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument, ObservationDocument, source_id
+from models.article import Article, ArticleDocument, AttributionDocument, ObservationDocument, source_id
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.locator import locator_key
 from models.values import format_time, parse_time
@@ -60,7 +60,7 @@ def id_with_link(article: ArticleDocument, link: str) -> str:
 
 
 def moved(
-    left: Parts, joined: Parts | None, to: str, leaving: Collection[str], time: str, most_listed: int, *, is_split: bool
+    left: Parts, joined: Parts | None, to: str, leaving: Collection[str], time: str, *, is_split: bool
 ) -> tuple[Parts, Parts]:
     """Both articles after the sources `leaving` went from `left` to the article with the id `to`: that article, and
     `left`, which is a tombstone if none of its sources stayed. `is_split`: a person made them an article of their own,
@@ -89,8 +89,8 @@ def moved(
     staying = [each for each in left.observations if each["source"] not in leaving]
     present = Parts(_with_pins(left.article, links), staying)
     return (
-        _rebuilt(Parts(article, observations), {**there, **moving}, time, most_listed),
-        _rebuilt(present, {key: each for key, each in own.items() if key not in leaving}, time, most_listed),
+        _rebuilt(Parts(article, observations), {**there, **moving}, time),
+        _rebuilt(present, {key: each for key, each in own.items() if key not in leaving}, time),
     )
 
 
@@ -120,7 +120,7 @@ def _with_those(there: Observations, coming: Observations, to: str) -> list[Obse
     return [found[name] for name in sorted(found)]
 
 
-def _rebuilt(stored: Parts, known: Attributions, time: str, most_listed: int) -> Parts:
+def _rebuilt(stored: Parts, known: Attributions, time: str) -> Parts:
     """The article with these sources, and what follows from their observations; its analysis and grouping are due. Its
     time and first headline stay."""
     article = stored.article.copy()
@@ -128,11 +128,8 @@ def _rebuilt(stored: Parts, known: Attributions, time: str, most_listed: int) ->
     if not known:
         emptied = tombstone(Article.from_document(article), parse_time(time))
         return Parts(emptied.to_document(), ())
-    ordered = sorted(known, key=lambda key: known[key]["crawl_timestamp"])
-    article["sources"] = ordered[:most_listed]
+    article["sources"] = sorted(known, key=lambda key: known[key]["crawl_timestamp"])
     article["source_attribution"] = {key: known[key] for key in article["sources"]}
-    if len(ordered) > most_listed:
-        article["has_further_sources"] = True
     chosen = chosen_source(known)
     article["canonical"] = reading(chosen, known[chosen])
     shown = article["canonical"]["observation_id"]
@@ -147,21 +144,7 @@ def _rebuilt(stored: Parts, known: Attributions, time: str, most_listed: int) ->
     article.pop("analyzed_revision", None)  # a worker that has died since may have written mentions of another reading
     if article["status"] == "error":
         article["status"], article["analysis_attempts"] = "pending", 0
-    return Parts(article, _in_article(stored.observations, article))
-
-
-def _in_article(observations: Observations, article: ArticleDocument) -> list[ObservationDocument]:
-    """The observations as those of this article. Its further sources are found by the first one of each."""
-    found: list[ObservationDocument] = []
-    for key, own in groupby(observations, key=lambda each: each["source"]):
-        is_further = key not in article["source_attribution"]
-        for number, each in enumerate(own):
-            after: ObservationDocument = {**each, "source_id": article["source_id"]}
-            after.pop("article_timestamp", None)
-            if is_further and number == 0:
-                after["article_timestamp"] = article["timestamp"]
-            found.append(after)
-    return found
+    return Parts(article, [{**each, "source_id": article["source_id"]} for each in stored.observations])
 
 
 _BATCH = 100
@@ -169,11 +152,10 @@ _BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class ArticleSplits:
-    """Writes splits of articles. `most_listed`: how many sources an article lists itself."""
+    """Writes splits of articles."""
 
     store: Store
     clock: Clock
-    most_listed: int = LISTED_SOURCES
 
     async def target(self, article_id: str, source: str) -> str:
         """The id of the article that the source becomes. Raises NotFound if the source is not in the article, and
@@ -227,7 +209,7 @@ class ArticleSplits:
         """Writes both articles. Raises ChangedMeanwhile if another worker wrote one of them: what was ingested
         meanwhile is to be moved too."""
         joined, time = await self._read(to, left.article["source_id"]), format_time(self.clock())
-        joined_after, left_after = moved(left, joined, to, leaving, time, self.most_listed, is_split=is_split)
+        joined_after, left_after = moved(left, joined, to, leaving, time, is_split=is_split)
         gone: list[Operation] = [
             Upsert(observation_tombstone(each, time)) for each in left.observations if each["source"] in leaving
         ]

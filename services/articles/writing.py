@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Protocol
 
-from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article, ObservationDocument
+from models.article import LOWEST_PRIORITY, Article, ObservationDocument
 from models.errors import ChangedMeanwhile
 from models.feed import SHORT_TEXT, Feed, FullTextChoice
 from models.locator import ALIAS_KEPT
@@ -26,13 +26,11 @@ from services.articles.matching import (
     matches_of,
     pinned,
     separated,
-    split_links,
 )
-from services.articles.merge import Merged, merge, observation_tombstone
-from services.articles.sources import attribution_of, is_listed, observation_id, observations_of
+from services.articles.merge import Merged, merge
+from services.articles.sources import observation_id
 from services.feeds.outcome import Ingested
-from services.parse.urls import link_of
-from services.ports import Create, Delete, Document, Operation, Replace, Store, Upsert
+from services.ports import Create, Document, Operation, Replace, Store, Upsert
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
 
@@ -108,13 +106,12 @@ class Writing:
     """What the writers of all attempts share.
 
     `announce` is called once for the articles of a portion, `discover` for those whose full text is asked for: after a
-    crash in between, the next attempt calls it again. `most_listed`: how many sources an article lists itself.
+    crash in between, the next attempt calls it again.
     """
 
     store: Store
     announce: Announce
     discover: Discover
-    most_listed: int = LISTED_SOURCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +172,7 @@ class ArticleWriter:
         The workflow that applies a changed priority searches for the source's articles after the change. An article
         that is written later is found here instead.
         """
-        changed = {one.matches[0].source_id: one.matches for one in merged if one.article or one.observation}
+        changed = {one.matches[0].source_id: one.matches for one in merged if one.article}
         again = [match._replace(certain=True, claimed=True) for matches in changed.values() for match in matches]
         if not again:
             return []
@@ -207,7 +204,6 @@ class ArticleWriter:
         while (after := pinned(groups, articles)) is not groups:
             groups = after
             articles |= await self._known(groups.keys() - articles.keys())
-        await self._remove_late(articles)
         return groups, {key: articles[key] for key in groups}
 
     async def _known(self, source_ids: Iterable[str]) -> Articles:
@@ -234,11 +230,7 @@ class ArticleWriter:
         )
 
     async def _merged_and_written(self, groups: Groups, articles: Articles) -> list[Merged]:
-        """Writes until nothing is left to be written.
-
-        An observation alone is written without its article's ETag. Meanwhile another worker may have changed the
-        canonical reading, or deleted the article, without having read the observation: so the article is read again.
-        """
+        """Writes until nothing is left to be written."""
         done: list[Merged] = []
         waiting, known = groups, articles
 
@@ -248,15 +240,11 @@ class ArticleWriter:
                 waiting, known = await self._followed(waiting, await self._known(waiting))
             stored = await self._observations_to_replace(waiting, known)
             merged = {
-                key: merge(
-                    known[key].article, stored.get(key), group, self.attempt, known[key].own, self.shared.most_listed
-                )
-                for key, group in waiting.items()
+                key: merge(known[key].article, stored.get(key), group, self.attempt) for key, group in waiting.items()
             }
-            raced = await self._written(merged, stored)
+            raced = await self._written(merged)
             done.extend(one for key, one in merged.items() if key not in raced)
-            unchecked = {key for key, one in merged.items() if one.observation and one.article is None}
-            waiting, known = {key: waiting[key] for key in raced | unchecked}, {}
+            waiting, known = {key: waiting[key] for key in raced}, {}
             if raced:
                 raise ChangedMeanwhile(f"{len(raced)} articles were written meanwhile")
 
@@ -267,48 +255,29 @@ class ArticleWriter:
         return done
 
     async def _observations_to_replace(self, groups: Groups, articles: Articles) -> dict[str, ObservationDocument]:
-        """The stored observations that an edit or a changed priority would replace, by article."""
+        """The stored observations that an edit would replace, by article."""
         source, today = self.attempt.source.key, self.attempt.time[:10]
-        found = {key: articles[key].observations[-1] for key in groups if articles[key].observations}
         keys = []
         for key, group in groups.items():
             own = articles[key].own
-            if own is None or key in found or own["scraped_at"][:10] != today:
+            if own is None or own["scraped_at"][:10] != today:
                 continue
             if any(own["revision"] != match.candidate.revision for match in group):
                 keys.append((key, observation_id(source, today)))
-        if keys:
-            stored = await self.shared.store.read_many(ARTICLES.name, keys)
-            found |= {key: each for (key, _), each in zip(keys, stored, strict=True) if each is not None}
-        return found
+        stored = await self.shared.store.read_many(ARTICLES.name, keys) if keys else []
+        return {key: each for (key, _), each in zip(keys, stored, strict=True) if each is not None}
 
-    async def _remove_late(self, articles: Articles) -> None:
-        """Removes what this source wrote to articles without reading them again, if they were deleted or its link was
-        split off meanwhile: an observation of a link is written where the link is now."""
-        late: list[tuple[str, list[Operation]]] = []
-        for key, known in articles.items():
-            pins = split_links(known.article)
-            for each in known.observations:
-                if known.article is not None and known.article.get("deleted_at"):
-                    late.append((key, [Upsert(observation_tombstone(each, self.attempt.time))]))
-                elif link_of(each["url"]) in pins:
-                    late.append((key, [Delete(each["id"])]))
-        if late:
-            await self.shared.store.batch_many(ARTICLES.name, late)
-
-    async def _written(self, merged: Mapping[str, Merged], stored: Mapping[str, ObservationDocument]) -> set[str]:
+    async def _written(self, merged: Mapping[str, Merged]) -> set[str]:
         """Writes the changed articles; the ids of those that another worker wrote since they were read."""
         texts = await self._texts(merged)
         batches: list[tuple[str, list[Operation]]] = []
         for key, one in merged.items():
-            operations: list[Operation] = []
-            if one.article is not None:
-                article = one.article if key not in texts else {**one.article, "text_for_analysis": texts[key]}
-                operations.append(Create(article) if one.before is None else Replace(article, one.before["_etag"]))
-            if one.observation is not None:
-                operations.append(_operation(one, one.observation, stored.get(key), self.attempt.source.key))
-            if operations:
-                batches.append((key, operations))
+            if one.article is None:
+                continue
+            article = one.article if key not in texts else {**one.article, "text_for_analysis": texts[key]}
+            written = Create(article) if one.before is None else Replace(article, one.before["_etag"])
+            observed = [] if one.observation is None else [Upsert(one.observation)]
+            batches.append((key, [written, *observed]))
         if not batches:
             return set()
         results = await self.shared.store.batch_many(ARTICLES.name, batches)
@@ -323,31 +292,13 @@ class ArticleWriter:
         return {key: stored.get("text") if stored else None for (key, _), stored in texts}
 
 
-def _operation(
-    one: Merged, observation: ObservationDocument, stored: ObservationDocument | None, source: str
-) -> Operation:
-    """The write of the observation. Its condition is the article's ETag if the article lists the source."""
-    article = one.article or one.before
-    if article is not None and is_listed(article, source):
-        return Upsert(observation)
-    if stored is not None and stored["id"] == observation["id"]:
-        return Replace(observation, stored["_etag"])
-    return Create(observation)
-
-
 async def known_articles(store: Store, source: str, source_ids: Iterable[str]) -> Articles:
     """What is stored of these articles, with what `source` has in them."""
     wanted = list(source_ids)
     if not wanted:
         return {}
     found = await store.read_many(ARTICLES.name, [(each, Article.ID) for each in wanted])
-    known: Articles = {}
-    for name, article in zip(wanted, found, strict=True):
-        own = article["source_attribution"].get(source) if article is not None else None
-        if own is None and article is not None and article.get("has_further_sources"):
-            observations = await observations_of(store, name, source)
-            own = attribution_of(observations) if observations else None
-            known[name] = Known(article, own, observations)
-        else:
-            known[name] = Known(article, own)
-    return known
+    return {
+        name: Known(article, None if article is None else article["source_attribution"].get(source))
+        for name, article in zip(wanted, found, strict=True)
+    }

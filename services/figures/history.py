@@ -25,7 +25,6 @@ from models.mention import SentimentScore, what_it_says
 from models.tally import Tally
 from models.timeline import DailyClose, DayCounts, WindowTables
 from models.values import Day, format_time
-from services.articles.sources import further_sources
 from services.figures.breadth import UNKNOWN_SOURCE
 from services.figures.counting import DayCount, reading
 from services.figures.coverage import Coverage, Shares
@@ -140,10 +139,9 @@ class History:
             unreadable += mentions.unreadable
             keys = [(mention.source_id, Article.ID) for mention in mentions.items]
             articles = await self.store.read_many(ARTICLES.name, keys) if keys else []
-            further = await further_sources(self.store, (each for each in articles if each is not None))
             for mention, article in zip(mentions.items, articles, strict=True):
                 step = span.step_of(format_time(mention.published_at))
-                for source, revision in (*sources_of(mention, article), *further.get(mention.source_id, ())):
+                for source, revision in sources_of(mention, article):
                     said = what_it_says(mention, revision)
                     if said is None:
                         continue
@@ -174,7 +172,7 @@ def _with_coverage(point: Point, close: DailyClose | None, share: float | None) 
 
 
 def sources_of(mention: SentimentScore, article: Document | None) -> Iterable[tuple[str, str | None]]:
-    """The sources that published the article of a mention, as far as the article lists them, with their revisions."""
+    """The sources that published the article of a mention, with their revisions."""
     sources = article.get("sources") if article is not None else None
     if article is None or not sources or not isinstance(sources, list):
         return ((mention.source or UNKNOWN_SOURCE, None),)

@@ -15,7 +15,7 @@ from models.resources.articles import ArticleResource, MentionResource, NamedMen
 from models.resources.base import View
 from models.values import format_time
 from services.articles.reading import UNSCORED
-from services.articles.sources import with_source_counts
+from services.articles.sources import of_list
 from services.parse.publisher_id import shown_name
 from services.ports import Document, Listed, Query, Store, Where, filled_page, listed, listed_documents
 from services.store.containers import ARTICLES, MENTIONS
@@ -69,7 +69,7 @@ async def tool_articles(
     mentions = await mentions_page(store, tool_id, limit, after, said)
     keys = [(each.source_id, Article.ID) for each in mentions.items]
     found = await store.read_many(ARTICLES.name, keys)
-    articles = await with_source_counts(store, listed_documents(found, Article.from_document, "source_id"))
+    articles = of_list(listed_documents(found, Article.from_document, "source_id"))
     alive = {each.source_id: each for each in articles.items if each.deleted_at is None}
     items = [_shown(alive[each.source_id], each, view) for each in mentions.items if each.source_id in alive]
     return Listed(items, mentions.next, (*mentions.unreadable, *articles.unreadable))

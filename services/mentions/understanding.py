@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from models.article import Article, Observation, ScoredText
+from models.article import LISTED_SOURCES, Article, Observation, ScoredText
 from models.correction import Correction
 from models.mention import SentimentScore
 from models.stored import WordsJudgement
@@ -84,8 +84,8 @@ class ArticleAnalysis(Words):
 
     `detected` are the tools that the article names. `tool_ids` are all tools that have, had or get a mention by the
     article. `muted` are the tools that it names and does not mention, since all its sources are muted for them.
-    `own_words` are what sources that it lists say in other words, each revision once; a source with the same words as
-    the canonical reading has its judgement, and so have further sources, unless they have the words of a listed one.
+    `own_words` are what the first sources say in other words, each revision once; a source with the same words as the
+    canonical reading has its judgement, and so has one that is not among the first, unless one of them has its words.
     `corrections` are those of its mentions, by tool. `stored` are its mentions by tool as they were read, `wanted` its
     mentions as they should be. A mention that is right already is the same object in both.
     """
@@ -151,10 +151,11 @@ def understand(
 
 
 def observations_of_other_words(article: Article) -> dict[str, str]:
-    """The revisions of listed sources that differ from the canonical one, each with the id of an observation that has
-    its words. Empty for an article that was deleted."""
+    """The revisions of the first sources that differ from the canonical one, each with the id of an observation that
+    has its words. Empty for an article that was deleted."""
     found: dict[str, str] = {}
-    for source, own in article.source_attribution.items() if article.deleted_at is None else ():
+    for source in article.sources[:LISTED_SOURCES] if article.deleted_at is None else ():
+        own = article.source_attribution[source]
         if own.revision and own.scraped_at and own.revision != article.canonical.revision:
             found.setdefault(own.revision, observation_id(source, format_time(own.scraped_at)))
     return found
@@ -186,7 +187,7 @@ def detect(article: Article, detector: Detector) -> dict[str, Detected]:
 def is_muted(tool: Tool, article: Article) -> bool:
     """Whether only muted sources published the article. Further sources are not known here, and count as not muted."""
     muted = tool.muted_sources
-    return bool(muted) and not article.has_further_sources and set(article.sources) <= set(muted)
+    return bool(muted) and set(article.sources) <= set(muted)
 
 
 def _named(article: Article, prose: Prose, detector: Detector) -> tuple[dict[str, Detected], frozenset[str]]:

@@ -87,10 +87,9 @@ def judge_article(
     shown = article["source_attribution"].get(canonical["source"])
     if shown is not None and shown.get("revision") and canonical["revision"] != shown["revision"]:
         differs("attribution_differs", f"of the source {canonical['source']}: canonical.revision")
-    if not read.has_further_sources:
-        there = {each["source"] for each in observations if each.get("deleted_at") is None}
-        for key in sorted(there - set(read.sources)):
-            differs("attribution_differs", f"{key} has an observation, and is not listed")
+    there = {each["source"] for each in observations if each.get("deleted_at") is None}
+    for key in sorted(there - set(read.sources)):
+        differs("attribution_differs", f"{key} has an observation, and is not listed")
     if is_unanalysed(read):
         differs("analysis_not_due", f"the article is {read.status}, as of {read.analyzed_revision}")
     return found

@@ -28,7 +28,7 @@ from models.mention import SentimentScore
 from models.stored import StoredDocument
 from models.story import RemovedStory, Story
 from models.values import unix_seconds
-from services.articles.sources import with_source_counts
+from services.articles.sources import of_list
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed_documents
 from services.store.containers import ARTICLES, MENTIONS, STORIES, Container
 from services.store.plans import decode_cursor, encode_cursor, plan
@@ -158,7 +158,7 @@ class Export:
         kept = [each for each in documents if not _is_removal(kind, each)]
         read: Listed[Any] = listed_documents(kept, kind.model.from_document, "id")
         if layer == "canonical":
-            read = await with_source_counts(self._store, read)
+            read = of_list(read)
         shown = {(each.partition, each.id): each.shown() for each in read.items}
         there = await self._that_are_there_again(kind, documents)
         key, items = kind.container.partition_key, list[dict[str, Any]]()

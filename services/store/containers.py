@@ -131,7 +131,6 @@ ARTICLES = Container(
         "by_sentiment": _ascending("sentiment", "timestamp"),
         "by_status": _ascending("status", "timestamp"),
         "by_analysis_due": _ascending("analysis_due_since"),
-        "by_further_source": _ascending("source", "article_timestamp"),
         "by_grouping_due": _ascending("grouping_due_since"),
         "by_change": _ascending("_ts"),
     },

@@ -25,7 +25,8 @@ from models.story import Story, StoryMember, day_of, first_article
 from models.tally import Tally
 from models.values import format_time, parse_time
 from services.articles.merge import JOINED_BY_FIELDS
-from services.articles.sources import sources_of
+from services.articles.sources import MAX_SHOWN as SOURCES_SHOWN
+from services.articles.sources import with_sources
 from services.mentions.understanding import published_at
 from services.parse.publisher_id import shown_name
 from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, readable
@@ -162,7 +163,7 @@ class Ledger:
         return Listed(entries, page.next, page.unreadable)
 
     async def _entries(self, article: Article, member: StoryMember | None) -> dict[str, Any]:
-        whole = await sources_of(self.store, article)
+        whole = with_sources(article, SOURCES_SHOWN)
         in_order = sorted(whole.sources, key=lambda each: whole.source_attribution[each].crawl_timestamp)
         near = story = None
         if member is not None and member.near_duplicate_reason is not None:

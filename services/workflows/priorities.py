@@ -6,18 +6,16 @@ feeds. Articles that are written while a priority changes get the present one fr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from models.article import Article, ArticleDocument, ObservationDocument
-from models.errors import ChangedMeanwhile, UnreadableDocument
+from models.article import Article, ArticleDocument
+from models.errors import UnreadableDocument
 from models.feed import Feed
 from models.run import JobRun
 from models.values import format_time
 from services.articles.merge import with_analysis_due, with_priority
-from services.articles.sources import further_attributions, is_listed, observations_of
-from services.ports import Operation, Query, Replace, Where
+from services.ports import Query, Replace, Where
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS
 from services.work.driver import Counted, PageResult, page_after
@@ -69,25 +67,15 @@ async def _priority_of(of: Services, feed_id: str) -> int | None:
 
 async def _rewritten(of: Services, source_id: str, feed_id: str, priority: int) -> ArticleDocument | None:
     """The article as stored with this priority; None if it is gone. Raises ChangedMeanwhile if another worker wrote
-    it, and for an article with further sources after each write: a source may have been added since its
-    observations were read."""
+    it."""
     now = format_time(of.clock())
     article: Any = await of.store.read(ARTICLES.name, source_id, Article.ID)
     if article is None:
         return None
-    has_further = article.get("has_further_sources")
-    observations = await observations_of(of.store, source_id) if has_further else []
-    after = with_present_priority(article, feed_id, priority, now, observations)
-    operations: list[Operation] = []
+    after = with_present_priority(article, feed_id, priority, now)
     if after is not article:
         after = with_analysis_due(article, await _with_text(of, article, after), now)
-        operations.append(Replace(after, article["_etag"]))
-    if not is_listed(article, feed_id) and not article.get("deleted_at"):
-        operations += _priority_of_latest(observations, feed_id, priority, now)
-    if operations:
-        await of.store.batch(ARTICLES.name, source_id, operations)
-        if has_further:
-            raise ChangedMeanwhile(f"article {source_id} may have got another source")
+        await of.store.batch(ARTICLES.name, source_id, [Replace(after, article["_etag"])])
     return after
 
 
@@ -104,29 +92,12 @@ async def _with_text(of: Services, article: ArticleDocument, after: ArticleDocum
     return with_text
 
 
-def with_present_priority(
-    article: ArticleDocument,
-    feed_id: str,
-    priority: int,
-    now: str,
-    observations: Sequence[ObservationDocument] = (),
-) -> ArticleDocument:
+def with_present_priority(article: ArticleDocument, feed_id: str, priority: int, now: str) -> ArticleDocument:
     """The article with this priority; the same object if nothing changes. Raises UnreadableDocument, and KeyError if a
-    source lacks a field by which readings are chosen. `observations` are those of an article with further sources."""
+    source lacks a field by which readings are chosen."""
     if Article.from_document(article).deleted_at is not None:
         return article
-    further = further_attributions(article, observations)
-    own = article["source_attribution"][feed_id] if is_listed(article, feed_id) else further[feed_id]
-    if own["source_priority"] == priority and not further:
+    own = article["source_attribution"][feed_id]
+    if own["source_priority"] == priority:
         return article
-    return with_priority(article, feed_id, {**own, "source_priority": priority}, now, further)
-
-
-def _priority_of_latest(
-    observations: Sequence[ObservationDocument], feed_id: str, priority: int, now: str
-) -> list[Operation]:
-    """Writes the priority into the latest observation of a further source, from which its attribution is made."""
-    latest = [each for each in observations if each["source"] == feed_id][-1]
-    if latest.get("source_priority") == priority:
-        return []
-    return [Replace({**latest, "source_priority": priority, "updated_at": now}, latest["_etag"])]
+    return with_priority(article, feed_id, {**own, "source_priority": priority}, now)

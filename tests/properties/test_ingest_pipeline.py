@@ -11,12 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.article import LISTED_SOURCES, Article, Observation
+from models.article import Article, Observation
 from models.feed import FeedSeen
 from models.locator import LocatorAlias
 from models.raw_item import RawItem
 from services.articles.identity import Source, candidate_of, entry_of, is_weak
-from services.articles.sources import sources_of
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import START, Item, SettableClock, World, item
 
@@ -42,21 +41,19 @@ ITEMS = st.builds(
 POLLS = st.lists(st.tuples(st.sampled_from("abc"), st.lists(ITEMS, max_size=5)), max_size=6)
 
 
-async def _world(folder: str, most_listed: int) -> World:
+async def _world(folder: str) -> World:
     clock = SettableClock()
     store = SqliteStore(Path(folder) / "store.db", clock)
     await store.ensure_containers()
-    world = World(store, clock, most_listed=most_listed)
+    world = World(store, clock)
     for number, feed in enumerate("abc"):
         await world.add_feed(feed, source_priority=number)
     return world
 
 
-async def _after(
-    polls: Sequence[tuple[str, list[Item]]], *, twice: bool = False, most_listed: int = LISTED_SOURCES
-) -> dict[str, Any]:
+async def _after(polls: Sequence[tuple[str, list[Item]]], *, twice: bool = False) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        world = await _world(folder, most_listed)
+        world = await _world(folder)
         for feed, items in polls:
             world.publish(feed, items)
             await world.poll(feed)
@@ -71,7 +68,7 @@ async def _after(
 
 
 async def _checked(world: World) -> dict[str, Any]:
-    articles = [await sources_of(world.store, Article.from_document(each)) for each in await world.articles()]
+    articles = [Article.from_document(each) for each in await world.articles()]
     observations = [Observation.from_document(each) for each in await world.observations()]
     aliases = [LocatorAlias.from_document(each) for each in await world.locators("LocatorAlias")]
     ids = {each.source_id for each in articles}
@@ -99,11 +96,9 @@ async def _checked(world: World) -> dict[str, Any]:
 
 @pytest.mark.slow
 @SLOW
-@given(POLLS, st.sampled_from([1, 2, LISTED_SOURCES]))
-def test_whatever_feeds_publish_all_stored_documents_agree(
-    polls: list[tuple[str, list[Item]]], most_listed: int
-) -> None:
-    asyncio.run(_after(polls, most_listed=most_listed))
+@given(POLLS)
+def test_whatever_feeds_publish_all_stored_documents_agree(polls: list[tuple[str, list[Item]]]) -> None:
+    asyncio.run(_after(polls))
 
 
 @pytest.mark.slow
@@ -117,16 +112,14 @@ def test_ingesting_twice_is_ingesting_once(polls: list[tuple[str, list[Item]]]) 
 
 @pytest.mark.slow
 @SLOW
-@given(st.permutations([(feed, part) for feed in "abc" for part in range(3)]), st.sampled_from([1, LISTED_SOURCES]))
-def test_the_order_in_which_feeds_and_entries_come_does_not_matter(
-    order: list[tuple[str, int]], most_listed: int
-) -> None:
+@given(st.permutations([(feed, part) for feed in "abc" for part in range(3)]))
+def test_the_order_in_which_feeds_and_entries_come_does_not_matter(order: list[tuple[str, int]]) -> None:
     titles = [f"Everybody knows number {number} by now" for number in range(9)]
     parts: list[tuple[str, list[Item]]] = []
     for feed, part in order:
         numbers = [number for number in range(9) if number % 3 == part or number % 4 == 0]
         parts.append((feed, [item(n, title=titles[n], guid=f"{feed}-{n}") for n in numbers]))
-    found = asyncio.run(_after(parts, most_listed=most_listed))
+    found = asyncio.run(_after(parts))
     expected = asyncio.run(_after(sorted(parts, key=lambda each: each[0])))
     assert found == expected
 

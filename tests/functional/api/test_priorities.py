@@ -154,7 +154,9 @@ async def test_an_article_that_cannot_be_read_does_not_hold_up_the_others(ingest
     await ingested.store.upsert(
         "articles", {**other, "source_attribution": {**other["source_attribution"], "bad": bare}}
     )
-    (observed,) = await observations_of(ingested.store, broken["source_id"], "bad")
+    observed = next(
+        each for each in await observations_of(ingested.store, broken["source_id"]) if each["source"] == "bad"
+    )
     for name in ("0" * 32, "1" * 32):
         await ingested.store.upsert("articles", {**observed, "source_id": f"dedup:{name}"})
     answer = await patched(ingested, source_priority=1)

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from models.article import LISTED_SOURCES
 from models.feed import Feed
 from models.run import IngestionBatch, read_run
 from services.archive.folder import FolderArchive
@@ -172,7 +171,6 @@ class Worker:
         clock: Clock,
         settings: Settings,
         ids: Iterator[Any],
-        most_listed: int = LISTED_SOURCES,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.announced: list[str] = []
@@ -200,7 +198,7 @@ class Worker:
         poller = FeedPoller(shelf, apis, credentials_in({}), no_tickers, FeedRegistry(store, clock).registered)
         archive = FolderArchive(Path(tempfile.gettempdir()) / "toolpulse-no-archive")
         discover = Documents(store, self.announcer, Articles(store, clock), archive, self.engine, clock).discover
-        writing = Writing(store, announce, discover, most_listed)
+        writing = Writing(store, announce, discover)
         entries = EntryIngestion(writing, DocumentCache(settings.dedup_cache_size))
         budget = Budget(store, Policy(), clock)
         attempts = FeedAttempts(store, poller, entries, budget, self.hosts, clock, chance.random)
@@ -217,23 +215,18 @@ class Worker:
 
 
 class World:
-    """`most_listed`: how many sources an article lists itself."""
-
     def __init__(
         self,
         store: Store,
         clock: SettableClock,
         settings: Settings | None = None,
         first_id: int = 1,
-        *,
-        most_listed: int = LISTED_SOURCES,
     ) -> None:
         self.store = store
         self.clock = clock
         self.settings = settings or Settings(store="sqlite")
         self.shelf = Shelf()
         self._ids = itertools.count(first_id)
-        self._most_listed = most_listed
         self.worker = self.new_worker()
 
     def new_worker(
@@ -249,7 +242,6 @@ class World:
             clock or self.clock,
             self.settings,
             self._ids,
-            self._most_listed,
             sleep or self.sleep,
         )
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from models.article import LISTED_SOURCES
 from models.tool import Tool
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
 from tests.builders import existing
@@ -129,16 +127,3 @@ async def test_damage_is_found(world: AuditWorld, damage: Damage, kind: str) -> 
     tools = await world.filled()
     await damage(world, tools)
     assert kind in await world.kinds()
-
-
-async def test_an_article_with_more_sources_than_it_lists_has_no_differences(world: AuditWorld) -> None:
-    await world.filled(feeds=LISTED_SOURCES + 3, entries=2)
-    for number in (3, LISTED_SOURCES + 1):
-        *own, shared = world.items(number, 2)
-        world.publish(number, [*own, replace(shared, text="Hexwharf is a good story, and was edited")])
-        await world.ingestion.poll(f"feed-{number}")
-    await world.work()
-    assert await world.differences() == []
-    article = await world.one(ARTICLES.name, lambda each: each.get("has_further_sources"))
-    await world.lose(ARTICLES.name, lambda each: each["id"].startswith(f"obs:{article['sources'][5]}:"))
-    assert "observation_missing" in await world.kinds()

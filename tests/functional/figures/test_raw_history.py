@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from models.values import format_time
 from services.figures.coverage import Coverage
 from services.figures.history import MAX_RAW_MENTIONS, History, sources_of
 from services.figures.points import Span, span_of
@@ -52,23 +51,9 @@ async def test_a_time_with_too_many_mentions_is_refused(history: History) -> Non
         await history.raw(TOOL.tool_id, _last(30))
 
 
-async def test_an_article_counts_for_the_sources_that_it_does_not_list(store: SqliteStore, history: History) -> None:
-    time = format_time(NOW)
-    fields = {"sources": ["a"], "has_further_sources": True, "timestamp": time}
-    await store.upsert(ARTICLES.name, {"source_id": "article-0", "id": "article", **fields})
-    for source in ("a", "b", "c"):
-        document = {"source_id": "article-0", "id": f"obs:{source}:20260221", "source": source}
-        await store.upsert(ARTICLES.name, document | {"article_timestamp": time})
-    found = await history.raw(TOOL.tool_id, _last(1))
-    assert {(point.source, point.figures["total_mentions"]) for point in found.points} == {
-        *((source, 1) for source in "abc"),
-        ("reuters-world", 1),
-    }
-
-
 async def test_what_cannot_be_read_is_left_out_and_named(store: SqliteStore, history: History) -> None:
     await store.upsert(ARTICLES.name, {"source_id": "article-0", "id": "article", "sources": 7})
-    odd = {"source_id": "article-1", "id": "article", "sources": 7, "has_further_sources": True}
+    odd = {"source_id": "article-1", "id": "article", "sources": 7}
     await store.upsert(ARTICLES.name, odd)
     broken = a_mention(TOOL.tool_id, "article-1", NOW).to_document()
     await store.upsert(MENTIONS.name, {**broken, "matches": "many"})

@@ -158,23 +158,6 @@ async def test_a_correction_holds_for_sources_that_say_the_same_of_the_tool(news
     assert await news.said() == {}
 
 
-async def test_the_sources_that_an_article_does_not_list_count_with_words_that_a_listed_one_has(news: Newsroom) -> None:
-    await news.joined("bad", "Quorvia is bad.")
-    await news.delivered()
-    article = await news.world.read(news.article)
-    changed = article.changed(article.updated_at, has_further_sources=True)
-    await news.world.store.replace(ARTICLES.name, changed.to_document(), article.stored_etag or "")
-    for source, revision in (("further", "r-bad"), ("unknown", "r-unknown")):
-        found = observation(
-            source_id=news.article, source=source, revision=revision, article_timestamp=article.timestamp, text="Bad."
-        )
-        await news.world.store.create(ARTICLES.name, found.to_document())
-    assert await news.said() == {"tiingo": POSITIVE, "bad": NEGATIVE, "further": NEGATIVE, "unknown": POSITIVE}
-    by_source = await news.by_source()
-    assert by_source["further"] == ("negative", [("Quorvia", "negative")])
-    assert by_source["unknown"] == (None, None)
-
-
 async def test_a_deletion_leaves_nothing_of_what_sources_said(news: Newsroom) -> None:
     await news.joined("bad", "Quorvia is bad.")
     await news.delivered()

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from models.article import LISTED_SOURCES, Article
+from models.article import Article
 from models.correction import Correction
 from models.errors import Unavailable
 from models.mention import SentimentScore
@@ -23,7 +23,6 @@ from models.timeline import Timeline
 from models.tool import Tool
 from models.values import hour_key
 from services.archive.folder import FolderArchive
-from services.articles.splitting import ArticleSplits
 from services.container import Container
 from services.fetch.outcome import credentials_in
 from services.figures.recount import Recount
@@ -113,13 +112,10 @@ class World:
     every_tool = Query((Where("entity_type", "eq", "Tool"),), limit=1000)
     SETTINGS = MappingProxyType({"CACHE_MEMORY_SECONDS": "0"})
 
-    def __init__(
-        self, store: Store, watch: Any, archive: Archive | None = None, most_listed: int = LISTED_SOURCES
-    ) -> None:
+    def __init__(self, store: Store, watch: Any, archive: Archive | None = None) -> None:
         """Without `archive` there are no full texts. `watch` is a settable clock with `now`."""
         self.store = store
         self.watch = watch
-        self.most_listed = most_listed
         self.analyzer = Words()
         self.other_analyzers: dict[str, Callable[[], Analyzer]] = {}
         self.queues = MemoryQueues()
@@ -145,7 +141,6 @@ class World:
             resources=contextlib.AsyncExitStack(),
         )
         services.announcer = forgetful(self.queues)
-        services.stories.splits = ArticleSplits(services.store, self.watch, most_listed=self.most_listed)
         return Worker(services)
 
     async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:

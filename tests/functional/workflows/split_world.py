@@ -10,7 +10,6 @@ from typing import Any
 from models.article import Article
 from models.request import SignedBody
 from models.tool import Tool
-from services.articles.sources import sources_of
 from tests.functional.articles.killing import differences_of
 from tests.functional.articles.world import START, Item, SettableClock, item
 from tests.functional.articles.world import World as Ingesting
@@ -42,10 +41,10 @@ class SplitWorld:
     pebblegrid: Tool
 
     @classmethod
-    async def of(cls, store: Any, clock: SettableClock, **options: Any) -> SplitWorld:
-        analysing = Analysing(store, clock, **options)
+    async def of(cls, store: Any, clock: SettableClock) -> SplitWorld:
+        analysing = Analysing(store, clock)
         tools = await analysing.tool("Quorvia"), await analysing.tool("Pebblegrid")
-        return cls(Ingesting(store, clock, first_id=10_000, **options), analysing, clock, *tools)
+        return cls(Ingesting(store, clock, first_id=10_000), analysing, clock, *tools)
 
     async def brought(self, *feeds: str, **entries: list[Item]) -> Article:
         """One article that all feeds brought, in this order, and that is analysed."""
@@ -67,10 +66,8 @@ class SplitWorld:
         await self.analysing.delivered([each["source_id"] for each in due])
 
     async def sources(self) -> list[list[str]]:
-        """The sources of each article, also those that it does not list."""
-        return [
-            sorted((await sources_of(self.ingesting.store, each)).source_attribution) for each in await self.articles()
-        ]
+        """The sources of each article."""
+        return [sorted(each.source_attribution) for each in await self.articles()]
 
     async def mentioned(self, tool: Tool) -> dict[str, str]:
         """The articles that mention the tool, each with the hour that counts it."""
@@ -83,10 +80,7 @@ class SplitWorld:
         observed = Counter((each["source_id"], each["source"]) for each in await self.ingesting.observations())
         expected = set()
         for article in served:
-            whole = await sources_of(self.ingesting.store, article)
-            expected |= {(article.source_id, key) for key in whole.source_attribution}
-            assert whole.source_count in (None, len(whole.source_attribution))
-            assert article.canonical.source in whole.source_attribution
+            expected |= {(article.source_id, key) for key in article.source_attribution}
         assert set(observed) == expected
         for tool in (self.quorvia, self.pebblegrid):
             assert set(await self.analysing.mentions(tool)) <= {each.source_id for each in served}

@@ -147,31 +147,6 @@ async def test_what_cannot_be_split_is_refused(world: SplitWorld) -> None:
         await split(world, "dedup:" + "0" * 32, "a")
 
 
-@pytest.mark.parametrize("source", ["a", "c"])
-async def test_a_further_source_and_the_sources_before_it(tmp_path: Path, source: str) -> None:
-    """The article lists one source itself."""
-    clock = SettableClock()
-    store = SqliteStore(tmp_path / "store.db", clock)
-    await store.ensure_containers()
-    world = await SplitWorld.of(store, clock, most_listed=1)
-    before = await world.brought("a", "b", "c", "d")
-    assert before.sources == ("a",)
-    made = await split(world, before.source_id, source)
-    others = sorted(set("abcd") - {source})
-    assert sorted(await world.sources()) == sorted([others, [source]])
-    await world.is_whole()
-    world.ingesting.publish(source, [entry(source, text="Quorvia is bad.")])
-    await world.ingesting.poll(source)
-    await world.analyse()
-    await world.is_whole()
-    await world.analysing.worker.grouping.undo(made.correction_id, ADA)
-    assert await world.sources() == [["a", "b", "c", "d"]]
-    (after,) = await world.articles()
-    assert after.timestamp == before.timestamp
-    await world.is_whole()
-    await store.close()
-
-
 async def test_a_link_that_all_sources_have_cannot_be_split_off(world: SplitWorld) -> None:
     """Both have no ids, and one link: nothing tells them apart."""
     shared: dict[str, Any] = {"link": "https://news.example/1", "guid": None}

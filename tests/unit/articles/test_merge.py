@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from models.article import LISTED_SOURCES, Article, JoinRule, Observation, ObservationDocument
+from models.article import Article, JoinRule, Observation, ObservationDocument
 from models.raw_item import LONGEST_DATE
 from models.values import format_time, unix_milliseconds
 from services.articles.identity import Candidate
@@ -381,61 +381,6 @@ def test_an_article_keeps_a_hundred_tags() -> None:
     joined = article_after(by_b(1), in_b(tags=tuple(f"b{number}" for number in range(60))), article=first)
     assert len(joined["tags"]) == MAX_TAGS == 100
     assert joined["tags"][59:61] == ["a59", "b0"]
-
-
-def joined_by(*keys: str, most_listed: int = 2, priority: int = 5) -> Any:
-    """The article after each of these sources published it in turn."""
-    one = merged(None, attempt(source(keys[0], priority), NOW), candidate(of=source(keys[0])))
-    for number, key in enumerate(keys[1:], 1):
-        of = source(key, priority)
-        article = one.article or one.before
-        assert article is not None
-        each = match(candidate(of=of, article_id=f"{key}-1"), article["source_id"])
-        by = attempt(of, NOW + timedelta(minutes=number))
-        one = merge(article, None, [each], by, most_listed=most_listed)
-    return one
-
-
-def test_an_article_lists_twenty_sources() -> None:
-    assert LISTED_SOURCES == 20
-    full = joined_by(*(f"s{number:02}" for number in range(20)), most_listed=LISTED_SOURCES).article
-    assert full is not None
-    assert (len(full["sources"]), "has_further_sources" in full) == (20, False)
-    more = joined_by(*(f"s{number:02}" for number in range(21)), most_listed=LISTED_SOURCES).article
-    assert more is not None
-    assert (len(more["sources"]), len(more["source_attribution"]), more["has_further_sources"]) == (20, 20, True)
-    assert Article.from_document(more).canonical.source == "s20"
-
-
-def test_the_first_further_source_is_noted_in_the_article_and_named_in_its_observation() -> None:
-    one = joined_by("a", "b", "c")
-    assert (one.article["sources"], one.article["has_further_sources"]) == (["a", "b"], True)
-    assert observed(one)["article_timestamp"] == one.before["timestamp"]
-    assert (observed(one)["added_by_attempt"], observed(one)["created_article"]) == ("run-1:c:1", False)
-    assert (one.is_new_to_source, one.article["canonical"]["source"]) == (True, "c")
-    assert "article_timestamp" not in observed(joined_by("a", "b"))
-
-
-def test_a_further_source_is_compared_with_its_own_attribution() -> None:
-    one = joined_by("a", "b", "c")
-    article, first = one.article, observed(one)
-    assert article is not None
-    of = source("c", 5)
-    own = attribution_of([first])
-    same = match(candidate(of=of, article_id="c-1"), article["source_id"])
-    later = attempt(of, NOW + timedelta(hours=1))
-    unchanged = merge(article, first, [same], later, own, 2)
-    assert (unchanged.article, unchanged.observation, unchanged.is_new_to_source) == (None, None, False)
-    reprioritized = merge(article, first, [same], attempt(source("c", 7), later.at), own, 2)
-    assert observed(reprioritized) == {**first, "source_priority": 7, "updated_at": later.time}
-    edit = match(candidate(of=of, article_id="c-1", summary_html="Edited"), article["source_id"])
-    edited = merge(article, first, [edit], later, own, 2)
-    assert observed(edited)["text"] == "Edited"
-    kept = ("added_by_attempt", "created_article", "article_timestamp", "created_at")
-    assert {name: observed(edited).get(name) for name in kept} == {name: first.get(name) for name in kept}
-    tomorrow = attempt(of, NOW + timedelta(days=1))
-    again = observed(merge(article, first, [edit], tomorrow, own, 2))
-    assert (again["id"], "added_by_attempt" in again, "article_timestamp" in again) == ("obs:c:20260222", False, False)
 
 
 def in_language(each: Candidate, language: str) -> Candidate:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from models.article import Article, ArticleDocument, Observation
 from services.articles.identity import Candidate, Source, SourceAttempt, candidate_of, entry_of
@@ -37,11 +36,11 @@ def of_sources(sources: str) -> Parts:
     return Parts(article, [each for each in observations if each is not None])
 
 
-def split(whole: Parts, source: str, most_listed: int = 20) -> tuple[Parts, Parts]:
+def split(whole: Parts, source: str) -> tuple[Parts, Parts]:
     known = whole.attributions()
     link = link_of(LINKS[source])
     to = id_with_link(whole.article, link)
-    return moved(whole, None, to, with_link(known, link), LATER, most_listed, is_split=True)
+    return moved(whole, None, to, with_link(known, link), LATER, is_split=True)
 
 
 def checked(parts: Parts) -> Article:
@@ -78,7 +77,7 @@ def test_sources_return_with_their_rules_and_the_emptied_article_leads_back() ->
     whole = of_sources("abc")
     made, left = split(whole, "b")
     name = str(whole.article["source_id"])
-    back, gone = moved(made, left, name, {"b", "c"}, LATER, 20, is_split=False)
+    back, gone = moved(made, left, name, {"b", "c"}, LATER, is_split=False)
     article, emptied = checked(back), Article.from_document(gone.article)
     assert {key: each.joined_by for key, each in article.source_attribution.items()} == {
         key: each.joined_by for key, each in Article.from_document(whole.article).source_attribution.items()
@@ -89,21 +88,13 @@ def test_sources_return_with_their_rules_and_the_emptied_article_leads_back() ->
     assert [each["id"] for each in back.observations] == [each["id"] for each in whole.observations]
 
 
-def test_sources_that_an_article_does_not_list_are_found_by_their_first_observation() -> None:
-    joined, _ = split(of_sources("abc"), "b", most_listed=1)
-    made = checked(joined)
-    assert (made.sources, made.has_further_sources) == (("b",), True)
-    times: dict[str, Any] = {each["source"]: each.get("article_timestamp") for each in joined.observations}
-    assert times == {"b": None, "c": joined.article["timestamp"]}
-
-
 def test_of_two_observations_of_a_day_the_later_one_is_kept() -> None:
     """The entry was ingested into the new article while the split was under way."""
     whole = of_sources("ab")
     made, _ = split(whole, "b")
     newer = {**made.observations[0], "headline": "Edited", "scraped_at": "2026-02-21T23:59:59Z", "revision": "new"}
     newer.pop("added_by_attempt")
-    again, _ = moved(whole, Parts(made.article, [newer]), made.article["source_id"], {"b"}, LATER, 20, is_split=True)
+    again, _ = moved(whole, Parts(made.article, [newer]), made.article["source_id"], {"b"}, LATER, is_split=True)
     (kept,) = again.observations
     assert (kept["headline"], kept["added_by_attempt"]) == ("Edited", whole.observations[1]["added_by_attempt"])
     own = again.article["source_attribution"]["b"]

@@ -4,17 +4,18 @@ from typing import Any
 
 import pytest
 
-from models.article import ArticleDocument, AttributionDocument, ObservationDocument
+from models.article import LISTED_SOURCES, AttributionDocument, ObservationDocument
 from services.articles.sources import (
+    MAX_SHOWN,
     attribution_of,
-    chosen_reading,
     chosen_source,
-    further_attributions,
-    is_listed,
     observation_id,
-    observation_ids,
+    of_list,
     reading,
+    with_sources,
 )
+from services.ports import Listed
+from tests import documents
 from tests.unit.articles.builders import article_after, attempt, candidate, source
 
 
@@ -42,13 +43,6 @@ def test_the_canonical_source_has_the_lowest_priority_then_the_latest_revision_t
 
 def test_an_observation_is_named_by_source_and_day() -> None:
     assert observation_id("a", "2026-02-21T23:59:59Z") == "obs:a:20260221"
-
-
-def test_the_observations_of_a_source_have_neighbouring_ids() -> None:
-    first, end = observation_ids("a")
-    assert first <= observation_id("a", "2026-02-21T23:59:59Z") < end
-    assert not first <= observation_id("a-b", "2026-02-21T23:59:59Z") < end
-    assert not first <= observation_id("ab", "2026-02-21T23:59:59Z") < end
 
 
 def observed(source: str = "c", day: int = 21, **fields: Any) -> ObservationDocument:
@@ -93,40 +87,8 @@ def test_an_attribution_is_made_from_the_first_and_the_last_observation() -> Non
     assert "added_by_run" not in attribution_of([observed()])
 
 
-def stored(**canonical: Any) -> ArticleDocument:
-    article = article_after(attempt(source("a", 5)), candidate(of=source("a", 5)))
-    article["canonical"] = {**article["canonical"], **canonical}
-    return article
-
-
-def test_further_sources_are_those_that_the_article_does_not_list() -> None:
-    assert is_listed(stored(), "a")
-    assert not is_listed(stored(), "c")
-    found = further_attributions(stored(), [observed("a"), observed("b"), observed("b", 22), observed("c")])
-    assert {key: each["revision"] for key, each in found.items()} == {"b": "r22", "c": "r21"}
-
-
-@pytest.mark.parametrize(
-    ("canonical", "chosen"),
-    [
-        ({}, "a"),
-        ({"source": "z", "source_priority": 4}, "z"),
-        ({"source": "z", "source_priority": 6}, "a"),
-        ({"source": "z", "scraped_at": "2026-02-21T19:59:59Z"}, "a"),
-        ({"source": "z", "scraped_at": "2026-02-21T20:00:01Z"}, "z"),
-        ({"source": "z", "stored_ms": 9_000_000_000_000}, "z"),
-        ({"source": "z", "stored_ms": 1}, "a"),
-    ],
-)
-def test_the_present_reading_stays_while_no_known_source_has_a_better_one(
-    canonical: dict[str, Any], chosen: str
-) -> None:
-    article = stored(**canonical)
-    assert chosen_reading(article, article["source_attribution"])["source"] == chosen
-
-
 def test_a_reading_names_the_entry_of_its_source() -> None:
-    article = stored()
+    article = article_after(attempt(source("a", 5)), candidate(of=source("a", 5)))
     own = article["source_attribution"]["a"]
     assert reading("a", own) == article["canonical"]
     assert reading("a", own)["article_id"] == "guid-1"
@@ -134,3 +96,15 @@ def test_a_reading_names_the_entry_of_its_source() -> None:
     assert reading("a", {**own, "source_name": "Reuters"})["publisher"] == "Reuters"
     assert "publisher_url" not in reading("a", own)
     assert reading("a", {**own, "publisher_url": "https://b.example/"})["publisher_url"] == "https://b.example/"
+
+
+@pytest.mark.parametrize(("best", "shown"), [("s1", ("s0", "s1", "s2")), ("s4", ("s0", "s1", "s4"))])
+def test_a_list_shows_the_first_sources_and_that_of_the_canonical_reading(best: str, shown: tuple[str, ...]) -> None:
+    names = tuple(f"s{number}" for number in range(5))
+    known = {each: documents.attribution() for each in names}
+    full = documents.article(sources=names, source_attribution=known, canonical=documents.reading(source=best))
+    few = with_sources(full, 3)
+    assert (few.sources, tuple(few.source_attribution), few.source_count) == (shown, shown, 5)
+    assert with_sources(full, 5) is full
+    (listed,) = of_list(Listed([full])).items
+    assert (listed, LISTED_SOURCES, MAX_SHOWN) == (full, 20, 500)

@@ -21,13 +21,11 @@ def test_the_tombstone_of_an_article_has_its_ids_and_no_text() -> None:
         source_attribution={"tiingo": attribution(original_headline=SECRET)},
         canonical=reading(headline=SECRET),
         scored_headline=SECRET,
-        has_further_sources=True,
     )
     left = tombstone(full, NOW)
     assert SECRET not in str(left.to_document())
     assert (left.source_id, left.deleted_at, left.headline) == (full.source_id, NOW, "[deleted]")
     assert left.normalized_headline == "deleted"
-    assert left.has_further_sources
     assert timedelta(days=365) == TOMBSTONE_KEPT
     assert left.ttl_timestamp == int((NOW + timedelta(days=365)).timestamp())
 
@@ -58,11 +56,10 @@ def test_the_tombstone_of_an_observation_has_no_text() -> None:
         parse_warnings=(SECRET,),
         added_by_attempt="run:tiingo:1",
         created_article=True,
-        article_timestamp=NOW,
     ).to_document()
     left = observation_tombstone({**full, "_etag": "1"}, "2026-02-22T00:00:00Z")
     assert SECRET not in str(left)
-    gone = {"text", "tags", "tickers", "publisher", "raw_value", "parse_warnings", "article_timestamp"}
+    gone = {"text", "tags", "tickers", "publisher", "raw_value", "parse_warnings"}
     gone |= {"added_by_attempt", "created_article"}
     same = {name: value for name, value in full.items() if name not in gone}
     time = "2026-02-22T00:00:00Z"

@@ -63,7 +63,6 @@ DETECTOR = Detector([tool(tickers=("QRVA",)), tool(OTHER_TOOL_ID, "Tarnwick")])
         (("tiingo",), {}, True),
         (("other",), {}, False),
         ((), {}, False),
-        (("tiingo",), {"has_further_sources": True}, False),
     ],
 )
 def test_an_article_of_muted_sources_only_does_not_mention_the_tool(

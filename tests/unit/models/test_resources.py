@@ -24,9 +24,9 @@ from tests import documents, resources
 HIDDEN = {
     "Feed": {"address"},
     "Article": {
-        *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "split_links", "other_words", "words"),
+        *("tool_ids_ever_detected", "muted_tool_ids", "split_links", "other_words", "words"),
     },
-    "Observation": {"article_timestamp", "deleted_at"},
+    "Observation": {"deleted_at"},
     "Tool": {"corrections", "reviews"},
     "Story": {"words"},
     "JobRun": {"attempts", "due_at", "invocations"},

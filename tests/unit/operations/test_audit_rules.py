@@ -73,7 +73,6 @@ def test_an_article_agrees_with_its_observations() -> None:
         assert kinds(judge_article("x", article, wrong, NOW)) == ["attribution_differs"]
     more = {**observations[0], "id": "obs:other:20260221", "source": "other"}
     assert kinds(judge_article("x", article, [*observations, more], NOW)) == ["attribution_differs"]
-    assert judge_article("x", {**article, "has_further_sources": True}, [*observations, more], NOW) == []
     assert kinds(judge_article("x", {**article, "status": "nonsense"}, observations, NOW)) == ["unreadable"]
 
 

@@ -1,4 +1,4 @@
-"""Workers that die, meet each other or a deletion while they write observations of further sources."""
+"""Workers that meet each other or a deletion while they write the sources of one article."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from models.article import Article
 from models.values import format_time
 from services.articles.reading import Articles
-from services.articles.sources import chosen_source, sources_of
+from services.articles.sources import chosen_source
 from services.store.containers import ARTICLES
-from tests.functional.articles.test_popular import reprioritized, story
+from tests.functional.articles.test_sources import published_by, reprioritized, story
 from tests.functional.articles.turns import Turns, TurnStore
 from tests.functional.articles.world import World
 
@@ -22,12 +22,9 @@ LIVES = 12
 
 @pytest.fixture
 async def crowd(world: World) -> World:
-    """Two feeds have published the story, which lists one source itself."""
-    crowd = World(world.store, world.clock, most_listed=1)
-    for feed in "ab":
-        await crowd.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=5)
-        await crowd.poll(feed)
-    return crowd
+    """Two feeds have published the story."""
+    await published_by(world, "a", "b", source_priority=5)
+    return world
 
 
 @pytest.mark.parametrize("seed", range(LIVES))
@@ -77,7 +74,7 @@ async def test_whatever_order_sources_and_priorities_come_in_the_best_reading_is
     await turns.give_until_done(*map(asyncio.ensure_future, work))
     for feed in changed:  # a source that joined while its run was under way is chosen from by the next run
         await reprioritized(crowd, feed, present[feed])
-    article = await sources_of(crowd.store, Article.from_document(await crowd.article()))
+    article = Article.from_document(await crowd.article())
     assert sorted(article.sources) == sorted("ab" + feeds)
     for feed in "ab" + feeds:
         expected = (await crowd.feed(feed)).source_priority

@@ -246,7 +246,7 @@ class Article(ScoredDocument):
     grouping_error: Text | None = internal("Why the last of these failed.")
     grouping_corrections: tuple[IdPart, ...] | None = None
     split_links: dict[Text, IdPart] | None = None
-    metadata: dict[str, str] | None = optional(
+    metadata: dict[str, str | None] | None = optional(
         "What the entry that created the article said besides: `published_as_written`, its date in the source's own "
         "form and time zone, and `declared_language`; what it did not say is absent. Null for an article that a person "
         "split off."

@@ -59,7 +59,7 @@ def _show_preview(call: Call, found: dict[str, Any]) -> None:
     call.out.section("tools", tools, ["decision", "tool", "mentions_added"])
     for each in found["ambiguous"]:
         call.out.line(f"ambiguous: {each['headline']} {each['url']} may be {', '.join(each['article_ids'])}")
-    for line in (found["finding"], "", *found["text"].splitlines()) if "finding" in found else ():
+    for line in (found["finding"], "", *found["text"].splitlines()) if found["text"] is not None else ():
         call.out.line(line)
     if not found["complete"]:
         call.out.say(f"Of {found['entries']} entries, {found['entries_looked_at']} were looked at.")

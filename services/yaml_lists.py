@@ -49,6 +49,12 @@ def plain_value(text: str) -> Any:
 class _Loader(yaml.BaseLoader):
     """Refuses aliases, anchors and tags, too many levels, and a key that is there twice."""
 
+    def scan_to_next_token(self) -> None:
+        super().scan_to_next_token()
+        while self.flow_level and self.peek() == "\t":  # JSON may be indented by tabs
+            self.forward()
+            super().scan_to_next_token()
+
     def fetch_more_tokens(self) -> None:
         depth = self.flow_level + len(self.indents)
         self.check(depth <= MAX_DEPTH, f"more than {MAX_DEPTH} levels of lists and mappings", self.get_mark())
@@ -63,8 +69,10 @@ class _Loader(yaml.BaseLoader):
         if isinstance(node, yaml.SequenceNode):
             return [self.value(each, plain) for each in node.value]
         if isinstance(node, yaml.ScalarNode):
-            self.check(not _SURROGATE.search(node.value), "an escape that is no character", node.start_mark)
-            return node.value if node.style is not None else plain(node.value)
+            # JSON escapes a character in two halves.
+            text = node.value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+            self.check(not _SURROGATE.search(text), "an escape that is no character", node.start_mark)
+            return text if node.style is not None else plain(text)
         found: dict[str, Any] = {}
         for key, value in node.value:
             name = self.value(key, str)

@@ -40,19 +40,8 @@ def test_a_value_without_quotes_may_be_a_number_or_a_truth_value(text: str, valu
 
 
 WORDS = (
-    "feeds:",
-    "url: a",
-    ": ",
-    "- ",
-    "? ",
-    "&a ",
-    "*a",
-    "<<: ",
-    "!!int ",
-    "!!bool ",
-    "\\ud800",
-    "\\UFFFFFFFF",
-    "0x_",
+    *("feeds:", "url: a", ": ", "- ", "? ", "&a ", "*a", "<<: "),
+    *("!!int ", "!!bool ", "\\ud800", "\\UFFFFFFFF", "0x_"),
 )
 SIGNS = st.sampled_from("\n[]{}'\",|>#%@\\\x85")
 TEXTS = st.lists(st.sampled_from(WORDS) | st.characters() | SIGNS, max_size=30).map("".join)
@@ -64,6 +53,13 @@ def test_every_document_is_a_list_that_can_be_shown_or_is_refused(document: byte
         with contextlib.suppress(InvalidInput):
             shown = [entry.fields for entry in read_entries(each, "feeds", "url")]
             assert json.loads(json.dumps(shown, ensure_ascii=False).encode()) == shown
+
+
+@given(st.text(), st.sampled_from((None, 1, "\t")))
+def test_json_is_read_as_it_was_written(text: str, indent: int | str | None) -> None:
+    written = [{"url": text, text: [text], "empty": {}}]
+    read = read_entries(json.dumps({"feeds": written}, indent=indent).encode(), "feeds", "url")
+    assert [each.fields for each in read] == written
 
 
 @pytest.mark.parametrize("document", [b"feeds:", b"feeds: null", b"feeds: []"])

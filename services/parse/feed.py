@@ -32,8 +32,8 @@ _WEB_PAGE = re.compile(
 """The first element, after comments and processing instructions, is one of HTML. Does not match a feed with a DOCTYPE
 of HTML."""
 _MAX_BEFORE_ROOT = 50_000
-_NO_CHARSETS = frozenset({"punycode", "idna", "raw-unicode-escape", "unicode-escape", "undefined"})
-"""Codecs of Python that are not charsets; the first two need quadratic time."""
+_NO_CHARSETS = frozenset({"punycode", "idna", "raw-unicode-escape", "unicode-escape", "undefined", "utf-7"})
+"""Codecs of Python that are no charsets of the web; the first two need quadratic time, and UTF-7 gives surrogates."""
 _WIDER = {"gb2312": "gb18030"}
 """Charsets whose name documents have that are in a wider one."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from encodings.aliases import aliases
 
 import pytest
 
 from models.raw_item import Freshness, ParsedDocument
 from services.parse.collected import Unreadable
-from services.parse.feed import linked_feed, parse
+from services.parse.feed import codec_of, linked_feed, parse
 from tests.unit.parse.feedparser_reading import BASE, FEEDS
 
 
@@ -118,6 +119,11 @@ def test_an_element_over_which_feedparser_raises_costs_no_entry_behind_it(
     document = parse(body, BASE)
     assert [item.headline for item in document.items] == [headline, "Story 2", "Story 3"]
     assert document.warnings == warnings
+
+
+def test_every_charset_gives_text_that_can_be_stored() -> None:
+    for codec in filter(None, map(codec_of, aliases.values())):
+        b"+2AA- \\ud800 \xed\xa0\x80".decode(codec, "replace").encode()
 
 
 @pytest.mark.parametrize("charset", ["utf-16", "cp037", "rot13"])

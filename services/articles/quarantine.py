@@ -46,7 +46,7 @@ SAMPLES = 20
 FLOOD: BatchReason = "FLOOD"
 VOLUME: BatchReason = "VOLUME"
 _REASONS: dict[BatchReason, str] = {
-    "FLOOD": "{} new ids, most of them with URLs or headlines that the feed had lately",
+    "FLOOD": "{} new ids, at least half with known URLs or headlines; words that most headlines share do not count",
     "VOLUME": "{} new entries beyond those that the feed may bring in a day by its history",
 }
 STATUSES: tuple[ReviewStatus, ...] = get_args(ReviewStatus)

@@ -201,11 +201,7 @@ def edited(document: DocumentProduct, asked: Asked, now: datetime) -> DocumentPr
     held = document.validation_status == "QUARANTINED" or document.manual_review_status == "CLEARED_TERMINAL"
     if document.revision == asked.revision or held:
         return document
-    return document.changed(
-        now,
-        **_anew(document, now),
-        **_discovered(asked),
-    )
+    return document.changed(now, **_anew(document, now), **_discovered(asked))
 
 
 def _anew(document: DocumentProduct, now: datetime) -> dict[str, Any]:

@@ -96,10 +96,7 @@ async def test_the_files_of_a_document_can_be_read_and_checked(reading: Containe
         found = await read(good, role)
         assert found["text"] == content
         assert found == await read(good, files[role]["file_id"])
-        assert (found["sha256"], found["byte_length"]) == (
-            sha256(content.encode()).hexdigest(),
-            len(content.encode()),
-        )
+        assert (found["sha256"], found["byte_length"]) == (sha256(content.encode()).hexdigest(), len(content.encode()))
         assert (found["created_by"]["workflow"], found["data_product_id"]) == (
             "acquire_documents",
             document["data_product_id"],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from services.logs import configure
 from services.store.sqlite import SqliteStore
@@ -44,8 +44,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 # A run finds what the run before found, on every machine. To look for more: --hypothesis-profile=search
-settings.register_profile("steady", derandomize=True, deadline=None)
-settings.register_profile("search", deadline=None, print_blob=True)
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("steady", _UNTIMED, derandomize=True)
+settings.register_profile("search", _UNTIMED, print_blob=True)
 settings.load_profile("steady")
 
 

@@ -16,7 +16,6 @@ from models.version import VERSION
 from services.container import Container
 from services.feeds.hosts import HOST_SORTS
 from services.mentions.due import ANALYSIS_STAGE, redrive_errors
-from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from services.work.listing import page_of_runs, run_filter
 from triggers.bindings import Routes
@@ -24,6 +23,7 @@ from triggers.contract import Answer, ListOf, of_app, ok
 from triggers.http_codec import json_response, left_out, list_response, resources_response, sent, text_response
 from triggers.http_page import CONTRACT, DASHBOARD, DOCS, MCP
 from triggers.parameters import VIEW, flag, given_of, maybe_flag, maybe_one_of, one_of, page_of, text, time
+from triggers.prometheus import MEDIA_TYPE, text_of
 
 operations_http = Routes()
 
@@ -90,7 +90,7 @@ async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpRe
     """Get metrics for Prometheus."""
     if not services.settings.metrics_enabled:
         raise NotFound("metrics: METRICS_ENABLED is false")
-    return text_response(await services.operations.metrics.text(), MEDIA_TYPE)
+    return text_response(text_of(await services.operations.metrics.measure()), MEDIA_TYPE)
 
 
 @operations_http.get("runs", *RUN_FILTERS, QUIET, returns=ListOf("Runs", RunResource))

@@ -203,7 +203,7 @@ def test_a_store_behaves_like_a_dict(
 ) -> None:
     with asyncio.Runner() as runner:
 
-        @settings(max_examples=60 if kind == "sqlite" else 15, deadline=None, database=None)
+        @settings(max_examples=60 if kind == "sqlite" else 15, database=None)
         @given(steps=st.lists(STEPS, max_size=12), limit=st.integers(1, 4), number=st.integers(-5, 5))
         def check(steps: Any, limit: int, number: int) -> None:
             runner.run(run(another, clock, steps, limit, number))

@@ -177,4 +177,4 @@ class Newsroom(RuleBasedStateMachine):
 
 
 TestNewsroom = pytest.mark.slow(Newsroom.TestCase)
-TestNewsroom.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)
+TestNewsroom.settings = settings(max_examples=50, stateful_step_count=25)

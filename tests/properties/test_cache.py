@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.cache import PERIODS
@@ -191,7 +191,7 @@ def test_aggregates_equal_a_count_over_the_mentions(tmp_path: Path) -> None:
     with asyncio.Runner() as runner:
         runner.run(_empty(template))
 
-        @settings(max_examples=100, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+        @settings(max_examples=100, database=None)
         @given(steps=st.lists(STEPS, min_size=1, max_size=25))
         def check(steps: list[tuple[Any, ...]]) -> None:
             runner.run(_run(template, steps))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.mention import SentimentScore
@@ -114,7 +114,7 @@ async def _check(store: SqliteStore, clock: Watch, frozen: dict[str, dict[str, A
     assert history.total == {**whole.figures(), "coverage": None}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(st.lists(STEPS, min_size=1, max_size=14))
 def test_every_point_is_what_the_mentions_say_or_said_when_the_day_was_frozen(steps: list[tuple[Any, ...]]) -> None:
     asyncio.run(_play(steps))

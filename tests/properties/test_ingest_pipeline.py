@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.article import Article, Observation
@@ -19,7 +19,7 @@ from services.articles.identity import Source, candidate_of, entry_of, is_weak
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import START, Item, SettableClock, World, item
 
-SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=25)
 
 TITLES = st.sampled_from(
     ["Rates rise for the third time", "RATES RISE for the third time!", "Live blog", "Rates rise - Reuters", "更新"]

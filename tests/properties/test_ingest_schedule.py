@@ -36,7 +36,7 @@ def lived_through(history: list[tuple[timedelta, int, list[float]]]) -> tuple[Fe
     return known, now, changes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(histories)
 def test_every_number_stays_finite_and_not_negative(history: list[tuple[timedelta, int, list[float]]]) -> None:
     known, now, changes = lived_through(history)
@@ -46,7 +46,7 @@ def test_every_number_stays_finite_and_not_negative(history: list[tuple[timedelt
     assert all(math.isfinite(number) and number >= 0 for number in numbers)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(histories, st.floats(0.5, 60), st.floats(0, 0.999))
 def test_the_interval_is_never_under_a_minute_nor_over_the_formulas(
     history: list[tuple[timedelta, int, list[float]]], budget: float, jitter: float
@@ -57,7 +57,7 @@ def test_the_interval_is_never_under_a_minute_nor_over_the_formulas(
     assert timedelta(minutes=1) <= wait <= formula_interval(known, now, policy) <= timedelta(minutes=15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(histories, hints, st.floats(0, 0.999))
 def test_no_hint_makes_a_fetch_sooner_than_a_minute_or_later_than_two_days(
     history: list[tuple[timedelta, int, list[float]]], given_hints: dict[str, Any], jitter: float

@@ -71,7 +71,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 
 @given(st.binary(max_size=300) | mutated(), TYPES)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_any_bytes_are_read_or_unreadable(body: bytes, content_type: str | None) -> None:
     attempt(lambda: parse(body, BASE, content_type))
     for api in NEWS_APIS:
@@ -166,7 +166,7 @@ def common_feeds(draw: st.DrawFn) -> bytes:
 
 
 @given(feeds() | common_feeds())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_both_readers_find_the_same_in_a_well_formed_feed(body: bytes) -> None:
     check(parse(body, BASE))
     try:
@@ -194,7 +194,7 @@ DATES = st.datetimes().flatmap(lambda moment: st.sampled_from(written(moment)))
 
 
 @given(DATES | st.text(st.sampled_from("0123456789-+:TZ ,.JanFebGMT"), max_size=32))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_date_means_what_it_means_to_feedparser(text: str) -> None:
     item = f"<item><title>t</title><link>http://x/</link><pubDate>{text}</pubDate></item>"
     _, (entry,) = read_by_feedparser(f"<rss version='2.0'><channel>{item}</channel></rss>".encode())

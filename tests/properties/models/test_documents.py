@@ -114,7 +114,7 @@ def through_a_store(document: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("build", EVERY_DOCUMENT)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_document_survives_the_store_exactly(build: Callable[..., StoredDocument], data: st.DataObject) -> None:
     document = data.draw(documents(build))
     read = type(document).from_document(through_a_store(document.to_document()))
@@ -125,7 +125,7 @@ def test_a_document_survives_the_store_exactly(build: Callable[..., StoredDocume
 
 @pytest.mark.parametrize("build", EVERY_DOCUMENT)
 @given(fields=st.dictionaries(st.from_regex(r"later_[a-z]{1,8}", fullmatch=True), JSON.filter(lambda x: x is not None)))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_what_the_next_version_wrote_is_kept_and_written_back(
     build: Callable[..., StoredDocument], fields: dict[str, Any]
 ) -> None:

@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
-from services.operations.metrics import (
+from services.work.backlog import Backlog
+from tests import documents
+from triggers.prometheus import (
     PREFIX,
     gauge,
     of_analysis,
@@ -15,8 +17,6 @@ from services.operations.metrics import (
     of_reviews,
     of_store,
 )
-from services.work.backlog import Backlog
-from tests import documents
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "operations.md").read_text(encoding="utf-8")
 

@@ -10,10 +10,13 @@ from models.feed import HostState
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
 from services.mentions.due import ANALYSIS_STAGE
 from services.operations.checks import Waiting
-from services.operations.metrics import (
-    MAX_FEEDS,
+from services.operations.metrics import MAX_FEEDS, Metrics
+from services.store.containers import CATALOG, FEEDS
+from services.store.sqlite import SqliteStore
+from services.work.backlog import UNKNOWN, Backlog, BacklogReader
+from tests.documents import audit, cache_metadata, feed
+from triggers.prometheus import (
     PREFIX,
-    Metrics,
     of_analysis,
     of_audit,
     of_cache,
@@ -21,11 +24,8 @@ from services.operations.metrics import (
     of_ingestion,
     of_reviews,
     of_store,
+    text_of,
 )
-from services.store.containers import CATALOG, FEEDS
-from services.store.sqlite import SqliteStore
-from services.work.backlog import UNKNOWN, Backlog, BacklogReader
-from tests.documents import audit, cache_metadata, feed
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 
@@ -122,8 +122,10 @@ def test_the_requests_to_the_store_are_shown() -> None:
     ]
 
 
-async def text_of(store: Any) -> list[str]:
-    return samples((await Metrics(store, BacklogReader(store, ANALYSIS_STAGE), lambda: NOW, 8).text()).splitlines())
+async def shown(store: Any) -> list[str]:
+    return samples(
+        text_of(await Metrics(store, BacklogReader(store, ANALYSIS_STAGE), lambda: NOW, 8).measure()).splitlines()
+    )
 
 
 async def add_feeds(store: SqliteStore, first: int, last: int) -> None:
@@ -145,7 +147,7 @@ async def test_the_feeds_with_the_highest_velocity_have_gauges_and_all_due_feeds
         await store.upsert(FEEDS.name, each.to_document())
     host = HostState(created_at=NOW, host="news.example", failures=1, reason="refused")
     await store.upsert(CATALOG.name, host.to_document())
-    lines = await text_of(store)
+    lines = await shown(store)
     velocity = [line for line in lines if line.startswith("feed_velocity")]
     assert velocity[0] == 'feed_velocity_articles_per_hour{feed_id="feed-00149"} 149.0'
     assert len(velocity) == MAX_FEEDS
@@ -158,7 +160,7 @@ async def test_metrics_need_a_count_more_for_a_thousand_feeds_than_for_ten(store
     for start, end in ((0, 10), (10, 100), (100, 1000)):
         await add_feeds(store, start, end)
         counting.operations.clear()
-        await text_of(counting)
+        await shown(counting)
         operations.append([(each.kind, each.container) for each in counting.operations])
         units.append(sum(each.units for each in counting.operations))
     assert operations[0] == operations[1]

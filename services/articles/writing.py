@@ -7,7 +7,9 @@ matching.py decides which article an entry matches, merge.py what changes in it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Protocol
 
@@ -112,6 +114,7 @@ class Writing:
     store: Store
     announce: Announce
     discover: Discover
+    in_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +239,15 @@ class ArticleWriter:
 
         async def once() -> None:
             nonlocal waiting, known
-            if not known:
-                waiting, known = await self._followed(waiting, await self._known(waiting))
-            stored = await self._observations_to_replace(waiting, known)
-            merged = {
-                key: merge(known[key].article, stored.get(key), group, self.attempt) for key, group in waiting.items()
-            }
-            raced = await self._written(merged)
+            async with nullcontext() if known else self.shared.in_turn:
+                if not known:
+                    waiting, known = await self._followed(waiting, await self._known(waiting))
+                stored = await self._observations_to_replace(waiting, known)
+                merged = {
+                    key: merge(known[key].article, stored.get(key), group, self.attempt)
+                    for key, group in waiting.items()
+                }
+                raced = await self._written(merged)
             done.extend(one for key, one in merged.items() if key not in raced)
             waiting, known = {key: waiting[key] for key in raced}, {}
             if raced:

@@ -15,6 +15,7 @@ from services.articles.sources import observations_of
 from services.articles.writing import ArticleWriter, Asked, Writing
 from services.feeds.outcome import Ingested
 from services.ports import Store
+from services.store import change
 from services.store.containers import ARTICLES
 from tests.unit.articles.builders import raw
 
@@ -27,6 +28,7 @@ class Sources:
 
     def __init__(self, *stores: Store) -> None:
         self.stores = stores
+        self.processes = [Writing(store, self._announce, self._discover) for store in stores]
         self.now = datetime.now(UTC).replace(microsecond=0)
         self.announced: set[str] = set()
 
@@ -35,9 +37,7 @@ class Sources:
         attempt = SourceAttempt(source, f"run-{number}", 1, self.now + timedelta(seconds=number % 7))
         item = raw(1, article_id=f"feed-{number}-1", url=f"https://feed-{number}.example/1", published=self.now)
         candidate = candidate_of(entry_of(source, item), source, self.now)
-        store = self.stores[number % len(self.stores)]
-        writing = Writing(store, self._announce, self._discover)
-        writer = ArticleWriter(writing, attempt, KnownEntries())
+        writer = ArticleWriter(self.processes[number % len(self.processes)], attempt, KnownEntries())
         await writer.write([candidate])
         return writer.done
 
@@ -71,6 +71,12 @@ async def test_fifty_sources_join_one_article_at_once(
 
     best = max(observed, key=lambda each: (-each.source_priority, each.scraped_at, each.stored_ms or 0, each.id))
     assert (stored.canonical.source, stored.canonical.observation_id) == (best.source, best.id)
+
+
+async def test_sources_of_one_process_join_in_turn(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change, "ROUNDS", 3)
+    sources = Sources(store)
+    await asyncio.gather(*(sources.joined(number) for number in range(SOURCES)))
 
 
 async def test_an_article_is_deleted_while_many_sources_join_it(store: Store, another: Callable[[], Store]) -> None:

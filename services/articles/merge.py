@@ -29,6 +29,8 @@ OF_FIRST_OBSERVATION = frozenset(("created_at", "ttl_timestamp", "added_by_attem
 """What the first observation of a source keeps when a later one of the same day takes its place."""
 _OF_FIRST_CRAWL = ("published_at", "added_by_run", "joined_by")
 MAX_TAGS = 100
+MAX_SOURCES = 2000
+"""More might not fit into a document: each takes 400 to 800 bytes."""
 _ANALYSED_OF_READING = ("headline", "revision", "publisher", "publisher_url")
 
 JOINED_BY_FIELDS: Mapping[JoinRule, tuple[str, ...]] = {
@@ -107,7 +109,7 @@ def change_of(
     if article.get("deleted_at"):
         return "none"
     if own is None:
-        return "join"
+        return "join" if len(article["sources"]) < MAX_SOURCES else "none"
     if own["revision"] != match.candidate.revision:
         # A later attempt may have taken the feed over from this one and stored a later revision.
         return "none" if own["scraped_at"] > attempt.time else "edit"

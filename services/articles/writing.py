@@ -108,7 +108,7 @@ class Writing:
     """What the writers of all attempts share.
 
     `announce` is called once for the articles of a portion, `discover` for those whose full text is asked for: after a
-    crash in between, the next attempt calls it again.
+    crash in between, the next attempt calls it again. Attempts that lost a race write `in_turn`.
     """
 
     store: Store

@@ -9,7 +9,7 @@ from models.article import Article, JoinRule, Observation, ObservationDocument
 from models.raw_item import LONGEST_DATE
 from models.values import format_time, unix_milliseconds
 from services.articles.identity import Candidate
-from services.articles.merge import JOINED_BY_FIELDS, MAX_TAGS, analysed_alike, change_of, join_rule, merge
+from services.articles.merge import JOINED_BY_FIELDS, MAX_SOURCES, MAX_TAGS, analysed_alike, change_of, join_rule, merge
 from services.articles.sources import attribution_of
 from tests.unit.articles.builders import NOW, article_after, attempt, candidate, match, merged, source
 
@@ -290,6 +290,13 @@ def test_of_equal_sources_in_one_second_the_one_stored_last_is_canonical_whateve
     assert article["canonical"]["source"] == "0"
     edited = merged(article, attempt(B, early), in_b(summary_html="Edited"))
     assert (edited.article["canonical"]["source"], edited.article["text_for_analysis"]) == ("b", "Edited")
+
+
+def test_an_article_with_as_many_sources_as_fit_gets_no_other_one() -> None:
+    article = article_after(by_a(), in_a())
+    assert merged(article | {"sources": ["a"] * (MAX_SOURCES - 1)}, attempt(B, LATER), in_b()).is_new_to_source
+    full = merged(article | {"sources": ["a"] * MAX_SOURCES}, attempt(B, LATER), in_b())
+    assert (full.article, full.observation, full.is_new_to_source) == (None, None, False)
 
 
 def test_an_entry_that_is_as_it_was_changes_nothing() -> None:

@@ -102,6 +102,11 @@ async def test_the_files_of_a_document_can_be_read_and_checked(reading: Containe
             document["data_product_id"],
         )
     assert files["RAW"]["archive_key"] == document["raw_archive_key"]
+    stored = await existing(reading.store, DOCUMENTS.name, good, f"FILE:{files['RAW']['file_id']}")
+    older = {**stored, "id": "FILE:RAW:older", "name": "older", "created_at": "2020-01-01T00:00:00Z"}
+    await reading.store.upsert(DOCUMENTS.name, {**older, "content_type": "text/html; charset=windows-1252"})
+    assert (await read(good, "RAW:older"))["text"] == html().encode().decode("windows-1252")
+    assert (await read(good, "RAW"))["text"] == html()
     refused = (await read(odd, "QUARANTINE_CONTEXT"))["text"]
     assert refused.startswith("no heading of the page has the headline of the article (NO_HEADLINE)\n\nWelcome to our")
     assert TEXT[1] in refused
@@ -165,18 +170,22 @@ async def test_documents_are_listed_by_status_tool_article_and_eligibility(readi
 async def test_eligible_documents_are_listed_in_the_order_of_their_tries(reading: Container) -> None:
     now, articles = reading.clock(), await listed()
     good, odd = articles[HEADLINE]["source_id"], articles[ODD]["source_id"]
-    for source_id, minutes in ((good, -5), (odd, -9)):
+
+    async def planned(source_id: str, minutes: int) -> None:
         stored = await existing(reading.store, DOCUMENTS.name, source_id, "DOCUMENT")
-        due = format_time(now + timedelta(minutes=minutes))
-        await reading.store.upsert(DOCUMENTS.name, {**stored, "next_eligible_attempt_at": due})
-    assert await ids("eligible=true") == [odd, good]
-    stored = await existing(reading.store, DOCUMENTS.name, good, "DOCUMENT")
-    later = {**stored, "next_eligible_attempt_at": format_time(now + timedelta(minutes=9))}
-    await reading.store.upsert(DOCUMENTS.name, later)
+        at = format_time(now + timedelta(minutes=minutes))
+        await reading.store.upsert(DOCUMENTS.name, {**stored, "created_at": at, "next_eligible_attempt_at": at})
+
+    await planned(good, -5)
+    await planned(odd, -9)
+    assert (await ids("eligible=true"), await ids("")) == ([odd, good], [good, odd])
+    await planned(good, 9)
     first = (await call("list_documents", "eligible=true&limit=1")).json
     assert ([each["source_id"] for each in first["items"]], bool(first["next"])) == ([odd], True)
     rest = (await call("list_documents", f"eligible=true&limit=1&cursor={first['next']}")).json
     assert (rest["items"], rest["next"]) == ([], None)
+    await planned(odd, 9)
+    assert (await call("list_documents", "eligible=true&limit=1")).json == {"items": [], "next": None}
 
 
 async def test_a_document_that_is_tried_again_as_planned_is_no_lost_message(

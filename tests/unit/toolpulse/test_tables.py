@@ -57,6 +57,7 @@ def test_csv_has_every_field_and_no_formula() -> None:
     text = as_csv([{"a": "=1+1", "b": [1], "links": {}}, {"a": "x;=1", "c": True, "b": None}])
     rows = [["a", "b", "c"], ["'=1+1", "[1]", ""], ["x;'=1", "", "true"]]
     assert list(csv.reader(io.StringIO(text, newline=""))) == rows
+    assert text.startswith('"a","b","c"\r\n')
     assert as_csv([]) == ""
 
 

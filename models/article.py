@@ -187,7 +187,8 @@ class Article(ScoredDocument):
     sources: tuple[SourceKey, ...] = Field(
         min_length=1,
         description="The ids of the sources that published the article, in the order in which they were fetched. A "
-        "list of articles and an export have the first 20 of each article.",
+        "list of articles and an export have 20 of each article, the article itself 500: the first ones, and that of "
+        "its canonical reading.",
     )
     source_attribution: dict[str, SourceAttribution] = Field(description="By source, what that source published.")
     source_count: Count | None = None

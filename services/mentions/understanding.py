@@ -185,7 +185,7 @@ def detect(article: Article, detector: Detector) -> dict[str, Detected]:
 
 
 def is_muted(tool: Tool, article: Article) -> bool:
-    """Whether only muted sources published the article. Further sources are not known here, and count as not muted."""
+    """Whether only muted sources published the article."""
     muted = tool.muted_sources
     return bool(muted) and set(article.sources) <= set(muted)
 

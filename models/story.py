@@ -149,7 +149,7 @@ class Story(_OfStories):
         description="The number of its publishers, also those that `publisher_ids` leaves out."
     )
     tool_ids: tuple[IdPart, ...] = Field(default=(), description="The tools that its articles mention, at most 100.")
-    sources: tuple[SourceKey, ...] = Field(default=(), description="The sources of its articles, at most 100.")
+    sources: tuple[SourceKey, ...] = Field(default=(), description="The first 20 sources of each article, at most 100.")
     topics: tuple[Topic, ...] = Field(
         default=(),
         description="What at least half of the headlines name: `OUTAGE`, `SECURITY`, `PRICING`, `ACQUISITION`.",

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from models.article import Article, JoinRule
+from models.article import LISTED_SOURCES, Article, JoinRule
 from models.correction import GroupingCorrectionKind
 from models.resources.base import PARTS_LEFT_OUT, Resource, Shape, Stored, View, added, links, path
 from models.resources.figures import Counts
@@ -46,7 +46,7 @@ class StoryMemberResource(Resource):
     headline: str = Field(description="The headline of its canonical reading.")
     url: str = Field(description="The link of its canonical reading.")
     publisher_name: str | None = Field(description="The name of its publisher.")
-    sources: tuple[str, ...] = Field(description="The sources of the article.")
+    sources: tuple[str, ...] = Field(description="The first 20 sources of the article.")
     tool_ids: tuple[str, ...] = Field(description="The tools that it mentions.")
     sentiment: Sentiment | None = Field(description="The sentiment of the whole article; null if there is none.")
     reason: Reason | None = Field(
@@ -63,7 +63,7 @@ class StoryMemberResource(Resource):
             headline=reading.headline,
             url=reading.url,
             publisher_name=publisher_name,
-            sources=article.sources,
+            sources=article.sources[:LISTED_SOURCES],
             tool_ids=member.detected_tool_ids,
             sentiment=article.sentiment,
             reason=member.story_reason,

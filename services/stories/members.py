@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import get_args
 
-from models.article import Article
+from models.article import LISTED_SOURCES, Article
 from models.errors import UnreadableDocument
 from models.story import RemovedStory, Story, StoryMember, Topic, day_of
 from models.values import parse_time
@@ -84,7 +84,7 @@ def member_of(article: Article, after: Known, before: Document | None, now: date
         publisher_id=article.publisher_id,
         signature=after.signature.document(),
         detected_tool_ids=article.detected_tool_ids,
-        article_sources=article.sources,
+        article_sources=article.sources[:LISTED_SOURCES],
         words=all_words((article.headline, article.canonical.headline)),
         topics=topics_of(article.canonical.headline),
         **{name: getattr(after.decision, name) for name in DECIDED},

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from models.article import Article
+from models.resources.stories import StoryMemberResource
 from models.story import StoryMember, event_id
 from services.stories.grouping import Decision, Known
 from services.stories.members import TOPICS, known, member_of, signed, story_of, topics_of, topics_of_story
@@ -30,6 +31,12 @@ def test_a_member_is_read_as_it_was_written() -> None:
     assert (member.detected_tool_ids, member.article_sources) == (stored.detected_tool_ids, stored.sources)
     assert member.ttl_timestamp == stored.ttl_timestamp
     assert len(str(document)) < 3_000
+
+
+def test_a_member_names_the_first_sources_of_a_popular_article() -> None:
+    popular = article().model_copy(update={"sources": tuple(f"source-{number}" for number in range(21))})
+    member = StoryMember.from_document(member_of(popular, of(popular), None, NOW))
+    assert member.article_sources == StoryMemberResource.of(member, popular, None).sources == popular.sources[:20]
 
 
 def member(number: int, **changes: Any) -> StoryMember:

@@ -143,7 +143,8 @@ class Documents:
         """The document with its files and attempts. Raises NotFound without such an article, and for an article without
         a document."""
         article = await self.articles.get(article_id)
-        document, files = await self._stored(article.source_id)
+        document, stored = await self._stored(article.source_id)
+        files = listed_documents(stored, FileObject.from_document, "id")
         attempts = await self.engine.attempts_at(document.source_id, life_cycle.TASK, MAX_ATTEMPTS_SHOWN)
         shown = DocumentResource.of(document, view).with_added(
             files=[FileResource.of(each, view) for each in files.items],
@@ -162,11 +163,11 @@ class Documents:
 
     async def archived(self, source_id: str, file_id: str) -> tuple[DocumentProduct, FileObject, bytes]:
         """The document, and its file with this id, or the latest one in this role, with what the archive has of it."""
-        document, files = await self._stored(source_id)
-        named = [each for each in files.items if file_id in (each.role, each.file_id)]
+        document, stored = await self._stored(source_id)
+        named = [each for each in stored if f"{each['id']}:".startswith(f"FILE:{file_id}:")]
         if not named:
             raise NotFound(f"file: the document has none with the id or role {file_id!r}")
-        file = max(named, key=lambda each: each.created_at)
+        file = max(map(FileObject.from_document, named), key=lambda each: each.created_at)
         return document, file, await self.archive.get(file.archive_key)
 
     async def page(self, by: DocumentFilter, limit: int, after: str | None) -> Listed[DocumentProduct]:
@@ -187,13 +188,13 @@ class Documents:
         is_last = by.tool_id is None and len(due) < len(page.items)
         return listed(Page(due, None if is_last else page.next), DocumentProduct.from_document, "source_id")
 
-    async def _stored(self, source_id: str) -> tuple[DocumentProduct, Listed[FileObject]]:
+    async def _stored(self, source_id: str) -> tuple[DocumentProduct, list[Document]]:
+        """The document, and its files as they are stored."""
         found = (await self.store.query(DOCUMENTS.name, Query(partition=source_id))).items
         own = next((each for each in found if each["id"] == DocumentProduct.ID), None)
         if own is None:
             raise NotFound(f"document: article {source_id!r} has none; POST asks for one")
-        others = [each for each in found if each is not own]
-        return DocumentProduct.from_document(own), listed_documents(others, FileObject.from_document, "id")
+        return DocumentProduct.from_document(own), [each for each in found if each is not own]
 
     async def quarantine(
         self, document: DocumentProduct, article: Article, unknown: Unknown, now: datetime

@@ -107,6 +107,9 @@ async def test_the_files_of_a_document_can_be_read_and_checked(reading: Containe
     await reading.store.upsert(DOCUMENTS.name, {**older, "content_type": "text/html; charset=windows-1252"})
     assert (await read(good, "RAW:older"))["text"] == html().encode().decode("windows-1252")
     assert (await read(good, "RAW"))["text"] == html()
+    await reading.store.upsert(DOCUMENTS.name, {**older, "byte_length": "many"})
+    assert (await read(good, "RAW:older", 500))["title"] == "Unreadable"
+    await reading.store.delete(DOCUMENTS.name, good, older["id"])
     refused = (await read(odd, "QUARANTINE_CONTEXT"))["text"]
     assert refused.startswith("no heading of the page has the headline of the article (NO_HEADLINE)\n\nWelcome to our")
     assert TEXT[1] in refused

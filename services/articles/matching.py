@@ -186,16 +186,10 @@ class Match(NamedTuple):
     claimed_by: str = ""
 
 
-class Known(NamedTuple):
-    """What is stored of an article. `own` is the attribution of the source whose entries are matched, if the source
-    published the article."""
-
-    article: ArticleDocument | None
-    own: AttributionDocument | None = None
-
-
 Groups = dict[str, list[Match]]
 """Matches by article."""
+Articles = dict[str, ArticleDocument | None]
+"""What is stored of articles, by id."""
 
 
 def matches_of(
@@ -239,13 +233,13 @@ def grouped(matches: Iterable[Match]) -> Groups:
     return groups
 
 
-def separated(groups: Groups, articles: Mapping[str, Known], present: Collection[str] = ()) -> Groups:
+def separated(groups: Groups, articles: Articles, source: str, present: Collection[str] = ()) -> Groups:
     """The groups, but each match that must be an article of its own is moved to the article that its URL identifies.
-    `present` are the URLs in the feed document."""
+    `present` are the URLs in the feed document of this source."""
     own = {
         match.candidate.locator_id: match.candidate.source_id(with_url=True)
         for key, group in groups.items()
-        for match in _own_articles(articles[key], group, present)
+        for match in _own_articles(articles[key], group, source, present)
     }
     if not own:
         return groups
@@ -258,9 +252,9 @@ def separated(groups: Groups, articles: Mapping[str, Known], present: Collection
     )
 
 
-def pinned(groups: Groups, articles: Mapping[str, Known]) -> Groups:
+def pinned(groups: Groups, articles: Articles) -> Groups:
     """The groups, but each match whose link a person split off its article goes to the article that the pin names."""
-    pins = {key: found for key in groups if (found := split_links(articles[key].article))}
+    pins = {key: found for key in groups if (found := split_links(articles[key]))}
     if not any(match.candidate.url in pins[key] for key in pins for match in groups[key]):
         return groups
     return grouped(
@@ -275,14 +269,16 @@ def split_links(article: ArticleDocument | None) -> Mapping[str, str]:
     return pins
 
 
-def _own_articles(stored: Known, group: Sequence[Match], present: Collection[str]) -> list[Match]:
+def _own_articles(
+    article: ArticleDocument | None, group: Sequence[Match], source: str, present: Collection[str]
+) -> list[Match]:
     """The matches that must be articles of their own: their source has another entry in this article, under another id
     and another URL; or a person split a link off the article, so that its headline and day alone make no match.
     Merging the wrong articles is worse than missing a duplicate."""
-    if stored.article is not None and stored.article.get("deleted_at"):
+    own = article and article["source_attribution"].get(source)
+    if article is not None and article.get("deleted_at"):
         return []
-    own = stored.own
-    if own is None and stored.article is not None and stored.article.get("split_links"):
+    if own is None and split_links(article):
         return [match for match in group if not match.certain]
     known = (own["article_id"], link_of(own["url"])) if own is not None else None
     has_moved = False

@@ -19,8 +19,8 @@ from models.feed import SHORT_TEXT, Feed, FullTextChoice
 from models.locator import ALIAS_KEPT
 from services.articles.identity import Candidate, SourceAttempt, without_text
 from services.articles.matching import (
+    Articles,
     Groups,
-    Known,
     KnownEntries,
     Match,
     flood_of,
@@ -76,9 +76,6 @@ def asked_for(merged: Iterable[Merged], attempt: SourceAttempt) -> list[Asked]:
                 article["source_id"], source.key, reading["url"], reading["revision"], expires, language
             )
     return list(found.values())
-
-
-Articles = dict[str, Known]
 
 
 class Announce(Protocol):
@@ -194,7 +191,7 @@ class ArticleWriter:
         twice."""
         groups = grouped(matches)
         articles = await self._known(groups)
-        groups = await self._claimed(separated(groups, articles, self.present))
+        groups = await self._claimed(separated(groups, articles, self.attempt.source.key, self.present))
         articles |= await self._known(groups.keys() - articles.keys())
         groups, articles = await self._followed(groups, articles)
         merged = await self._merged_and_written(groups, articles)
@@ -210,7 +207,7 @@ class ArticleWriter:
         return groups, {key: articles[key] for key in groups}
 
     async def _known(self, source_ids: Iterable[str]) -> Articles:
-        return await known_articles(self.shared.store, self.attempt.source.key, source_ids)
+        return await known_articles(self.shared.store, source_ids)
 
     async def _claimed(self, groups: Groups) -> Groups:
         """The groups, every locator claimed. Where another worker claimed a locator first, its article is the match."""
@@ -244,8 +241,7 @@ class ArticleWriter:
                     waiting, known = await self._followed(waiting, await self._known(waiting))
                 stored = await self._observations_to_replace(waiting, known)
                 merged = {
-                    key: merge(known[key].article, stored.get(key), group, self.attempt)
-                    for key, group in waiting.items()
+                    key: merge(known[key], stored.get(key), group, self.attempt) for key, group in waiting.items()
                 }
                 raced = await self._written(merged)
             done.extend(one for key, one in merged.items() if key not in raced)
@@ -264,7 +260,7 @@ class ArticleWriter:
         source, today = self.attempt.source.key, self.attempt.time[:10]
         keys = []
         for key, group in groups.items():
-            own = articles[key].own
+            own = (articles[key] or {}).get("source_attribution", {}).get(source)
             if own is None or own["scraped_at"][:10] != today:
                 continue
             if any(own["revision"] != match.candidate.revision for match in group):
@@ -297,13 +293,10 @@ class ArticleWriter:
         return {key: stored.get("text") if stored else None for (key, _), stored in texts}
 
 
-async def known_articles(store: Store, source: str, source_ids: Iterable[str]) -> Articles:
-    """What is stored of these articles, with what `source` has in them."""
+async def known_articles(store: Store, source_ids: Iterable[str]) -> Articles:
+    """What is stored of these articles."""
     wanted = list(source_ids)
     if not wanted:
         return {}
     found = await store.read_many(ARTICLES.name, [(each, Article.ID) for each in wanted])
-    return {
-        name: Known(article, None if article is None else article["source_attribution"].get(source))
-        for name, article in zip(wanted, found, strict=True)
-    }
+    return dict(zip(wanted, found, strict=True))

@@ -208,15 +208,14 @@ class Previews:
         aliases = await self.store.read_many(LOCATORS.name, [(each, each) for each in locators])
         known = {name: each for name, each in zip(locators, aliases, strict=True) if each is not None}
         groups = grouped(matches_of(candidates, known, attempt.source, attempt.at))
-        stored = await known_articles(self.store, attempt.source.key, groups)
-        after = separated(groups, stored, present)
+        stored = await known_articles(self.store, groups)
+        after = separated(groups, stored, attempt.source.key, present)
         while after is not groups:
             groups = after
-            stored |= await known_articles(self.store, attempt.source.key, groups.keys() - stored.keys())
+            stored |= await known_articles(self.store, groups.keys() - stored.keys())
             after = pinned(groups, stored)
-        articles_of = {key: stored[key].article for key in groups}
-        changed = sum(each is not None and not each.get("deleted_at") for each in articles_of.values())
-        made = [merge(None, None, group, attempt).article for key, group in groups.items() if articles_of[key] is None]
+        changed = sum((each := stored[key]) is not None and not each.get("deleted_at") for key in groups)
+        made = [merge(None, None, group, attempt).article for key, group in groups.items() if stored[key] is None]
         articles = [each for each in made if each is not None]
         found = await asyncio.to_thread(_detected, articles, await self.watchlist.detector())
         return await self._counted(found, new_articles=len(articles), changed_articles=changed)

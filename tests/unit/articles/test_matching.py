@@ -17,7 +17,6 @@ from services.articles.matching import (
     KEPT_PER_ENTRY,
     MAX_KEPT,
     DocumentCache,
-    Known,
     KnownEntries,
     candidates_of,
     flood_of,
@@ -247,8 +246,7 @@ def separate(article: ArticleDocument | None, *candidates: Candidate, **fields: 
     """The articles in which the candidates end up, by the ids of the entries."""
     key = titled(1).source_id()
     groups = {key: [match(each, key, **fields) for each in candidates]}
-    own = article["source_attribution"].get(source().key) if article is not None else None
-    after = separated(groups, {key: Known(article, own)})
+    after = separated(groups, {key: article}, source().key)
     return {name: [each.candidate.article_id for each in group] for name, group in after.items()}
 
 
@@ -281,8 +279,8 @@ def moved(number: int, **fields: Any) -> Candidate:
 def moving(article: ArticleDocument, *candidates: Candidate, present: tuple[str, ...] = ()) -> list[int]:
     """How many candidates end up in each article."""
     key = titled(1).source_id()
-    known = {key: Known(article, article["source_attribution"]["a"])}
-    return [len(each) for each in separated({key: [match(each, key) for each in candidates]}, known, present).values()]
+    groups = {key: [match(each, key) for each in candidates]}
+    return [len(each) for each in separated(groups, {key: article}, "a", present).values()]
 
 
 @pytest.mark.parametrize(
@@ -302,8 +300,7 @@ def test_an_entry_that_differs_in_more_than_its_url_is_an_article_of_its_own(
 ) -> None:
     key = titled(1).source_id()
     article = stored(moved(1, **before))
-    known = Known(article, article["source_attribution"]["a"])
-    (found,) = separated({key: [match(moved(2, **after), key)]}, {key: known})
+    (found,) = separated({key: [match(moved(2, **after), key)]}, {key: article}, "a")
     assert found != key
 
 
@@ -312,6 +309,5 @@ def test_the_same_entry_without_an_id_at_another_url_is_the_same_article_once_in
     assert moving(stored(moved(1)), moved(2), moved(3)) == [1, 1]
     assert moving(stored(moved(1)), moved(2, summary_html="Another text"), moved(3)) == [1, 1]
     key = titled(1).source_id()
-    known = Known(stored(moved(1)), stored(moved(1))["source_attribution"]["a"])
     present = (moved(1).entry.item.url, moved(2).entry.item.url)
-    assert list(separated({key: [match(moved(2), key)]}, {key: known}, present)) != [key]
+    assert list(separated({key: [match(moved(2), key)]}, {key: stored(moved(1))}, "a", present)) != [key]

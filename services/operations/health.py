@@ -147,6 +147,7 @@ def judge_backlog(backlog: Backlog, started: datetime, now: datetime, pause: Sta
     """Degraded if the analysis pauses, if one has been due for too long, or if an article could not be analysed:
     figures lack it then. A worker that just started gives others a minute to catch up."""
     oldest = backlog.oldest_seconds(now)
+    pause = None if backlog.pending == 0 else pause  # the next article shows whether the service answers
     facts = {
         "pending_articles": backlog.pending,
         "failed_articles": backlog.failed,

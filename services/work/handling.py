@@ -6,7 +6,7 @@ worked on one at a time, each under a mark that counts as a failure if the worke
 
 A stage pauses while a service that it needs does not answer: its items stay due, no try counts, and their messages are
 acknowledged, so that none comes back. Sweeps announce one item; every PROBED_EVERY one message is worked on, and the
-first success ends the pause. The pause is stored. What a process remembers of it only saves a read for each message.
+first success ends the pause. The pause is stored, and read for each message: other workers may begin and end it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import random
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +41,8 @@ log = logging.getLogger("toolpulse.work")
 ALONE_AT_DELIVERY = 3
 PROBED_EVERY = timedelta(seconds=20)
 """Less than a tick, so that the item that each sweep of a stage that pauses announces is worked on."""
+RESUMED_IN = 16
+"""So many messages, at most, announce the first items after a pause."""
 BATCH = "batch:0001"
 """The subject of the attempt at all items that were done."""
 
@@ -94,7 +97,6 @@ class Handler:
     at_once: int = 4
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     _turns: asyncio.Semaphore = field(init=False)
-    _has_paused: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._turns = asyncio.Semaphore(self.at_once)
@@ -103,8 +105,7 @@ class Handler:
         """Raises Unavailable if a service does not answer: the queue delivers the message again. A stage that pauses
         raises it only if the pause cannot be stored."""
         began, handled = self.clock(), Handled()
-        pause = await pause_of(self.store, self.stage) if self._has_paused else None
-        self._has_paused = pause is not None
+        pause = await pause_of(self.store, self.stage) if self.stage.pauses else None
         if pause is not None and not await self._may_probe(pause):
             await self._note_wait(keys, pause.reason)
             return handled
@@ -155,7 +156,6 @@ class Handler:
             return pause.changed(pause.updated_at, reason=reason).to_document()
 
         await change(self.store, CATALOG.name, StagePause.PARTITION, self.stage.name, decide)
-        self._has_paused = True
         await self._note_wait(keys, reason)
 
     async def _note_wait(self, keys: Sequence[str], reason: str) -> None:
@@ -173,11 +173,13 @@ class Handler:
             await change_many(self.store, self.stage.container, [tries.address(key) for key in keys], decide)
 
     async def _resume(self) -> None:
-        """Announces the first items. The next sweep announces the others."""
+        """Announces the first items, mixed and in small messages: one for which the service fails pauses the stage
+        again, and some of the others are worked on before. The next sweep announces what is left."""
         await self.store.delete(CATALOG.name, StagePause.PARTITION, self.stage.name)
-        self._has_paused = False
         due = await self.store.query(self.stage.container, Query(self.stage.where, order=self.stage.order, limit=PAGE))
-        await self.announcer.announce_documents(self.stage, due.items)
+        keys = [each[self.stage.key] for each in due.items]
+        random.shuffle(keys)
+        await self.announcer.announce_groups(self.stage, parts_of(keys, 1 + len(keys) // RESUMED_IN))
         log_event(log, logging.INFO, "stage_resumed", stage=self.stage.name)
 
     async def _end(self, handled: Handled, began: datetime, invocation_id: str | None) -> None:

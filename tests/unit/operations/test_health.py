@@ -9,7 +9,7 @@ import pytest
 from benchmarks.scale.counting import CountingStore
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import Damaged
-from models.operations import AuditRound, Heartbeat
+from models.operations import AuditRound, Heartbeat, StagePause
 from services.mentions.due import ANALYSIS_STAGE, DirtyTools
 from services.operations.checks import Check, Heartbeats, Status
 from services.operations.feed_health import NO_SUCCESS_FOR
@@ -242,6 +242,12 @@ def test_a_late_backlog_and_errors_are_both_named() -> None:
     detail = judge_backlog(Backlog(9, 2, LONG_AGO), LONG_AGO, NOON).detail
     assert "see analyze-articles in GET queues; 2 articles could not" in detail
     assert detail.endswith("redrive analyze-articles")
+
+
+def test_a_pause_without_articles_that_wait_does_not_degrade() -> None:
+    pause = StagePause(created_at=LONG_AGO, stage="analysis", reason="answered 503")
+    assert judge_backlog(Backlog(0, 0), LONG_AGO, NOON, pause).status == "healthy"
+    assert judge_backlog(Backlog(1, 0), LONG_AGO, NOON, pause).status == "degraded"
 
 
 @pytest.mark.parametrize(

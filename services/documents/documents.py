@@ -179,7 +179,8 @@ class Documents:
             page = await self.store.query(DOCUMENTS.name, query)
         else:
             articles = await self.articles.page(article_filter({"tool": by.tool_id}), limit, after)
-            keys = [(each.source_id, DocumentProduct.ID) for each in articles.items]
+            source_ids = (*(each.source_id for each in articles.items), *articles.unreadable)
+            keys = [(each, DocumentProduct.ID) for each in source_ids]
             stored = await self.store.read_many(DOCUMENTS.name, keys, may_be_stale=True)
             found = [each for each in stored if each is not None and all(one.is_met_by(each) for one in by.where)]
             page = Page(found, articles.next)

@@ -168,6 +168,9 @@ async def test_documents_are_listed_by_status_tool_article_and_eligibility(readi
     assert sorted(each["source_id"] for each in (*first["items"], *rest["items"])) == sorted([good, odd])
     assert (await call("list_documents", "status=LOST")).status == 400
     assert (await call("list_documents", "tool=Nothing")).status == 404
+    stored = await existing(reading.store, ARTICLES.name, odd, "article")
+    await reading.store.upsert(ARTICLES.name, {**stored, "status": "odd"})
+    assert sorted(await ids("tool=Ferry")) == sorted([good, odd])
 
 
 async def test_eligible_documents_are_listed_in_the_order_of_their_tries(reading: Container) -> None:

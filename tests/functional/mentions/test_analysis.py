@@ -1,4 +1,4 @@
-"""Articles become mentions exactly once, also after a crash at any write; an article that fails does so alone."""
+"""Articles become mentions exactly once; an article that fails does so alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from models.run import WORKER_DIED
 from models.tool import Tool
@@ -78,20 +76,6 @@ async def test_it_is_told_once_since_when_each_analysis_was_due(world: World) ->
     assert told[1:] == [world.watch.now - timedelta(seconds=3)]
 
 
-async def test_the_first_article_about_a_tool_is_its_discovery(world: World) -> None:
-    quorvia = await world.tool("Quorvia")
-    later = await world.article(1, "Quorvia again")
-    first = await world.article(500, "Quorvia")
-    tagged = await world.article(2, "Shares", tags=("quorvia",))
-    await world.delivered([later, first, tagged])
-    await world.delivered([await world.article(900, "Quorvia, found late")])
-    roles = {source_id: each.role for source_id, each in (await world.mentions(quorvia)).items()}
-    assert [roles[each] for each in (first, later, tagged)] == ["DISCOVERY", "TIMELINE_SOURCE", "OTHER"]
-    assert list(roles.values()).count("DISCOVERY") == 1
-    tool = await world.worker.catalog.get("Quorvia")
-    assert (tool.discovery_reference, tool.discovery_date) == (first, "2026-02-21")
-
-
 async def test_an_edit_moves_mentions_and_a_deletion_removes_them(world: World) -> None:
     quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
     one = await world.article(1, "Quorvia is good")
@@ -122,34 +106,6 @@ async def tried_again_after(world: World, source_id: str) -> int:
     world.watch.advance(seconds=1)
     assert (await world.worker.analysis.handle([source_id])).failed.keys() == {source_id}
     return int(wait.total_seconds())
-
-
-async def two_tools_and_three_articles(world: World) -> tuple[Tool, Tool, list[str]]:
-    quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
-    articles = [
-        await world.article(1, "Quorvia is good", "Tarnwick is bad"),
-        await world.article(2, "Quorvia"),
-        await world.article(3, "Tarnwick is good"),
-    ]
-    return quorvia, tarnwick, articles
-
-
-@pytest.mark.parametrize("writes", range(14))
-async def test_a_message_that_is_delivered_again_after_a_crash_at_any_write_gives_the_same(
-    world: World, writes: int
-) -> None:
-    """Also if an article was edited or deleted in between."""
-    quorvia, tarnwick, articles = await two_tools_and_three_articles(world)
-    survived = await world.dying(writes, lambda worker: worker.analysis.handle(articles))
-    assert survived == (writes == 13), "a death at each of the thirteen writes"
-    await world.edit(articles[0], "Tarnwick is good")
-    await world.dying(writes, lambda worker: worker.analysis.handle(articles))
-    await world.worker.delete(articles[2])
-    await world.delivered(articles)
-    assert set(await world.mentions(quorvia)) == {articles[1]}
-    assert {key: each.sentiment for key, each in (await world.mentions(tarnwick)).items()} == {articles[0]: "positive"}
-    await world.is_counted(quorvia)
-    await world.is_counted(tarnwick)
 
 
 async def test_a_message_that_is_delivered_twice_writes_nothing_more(world: World) -> None:

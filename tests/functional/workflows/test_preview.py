@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from models.resources.tools import ToolPreview
 from services.tools.catalog import tool_change
 from tests.functional.mentions.world import World
+from tests.functional.workflows.carried_out import articles_of_30_days
 
 
 async def tried(world: World, tool: str, **change: Any) -> ToolPreview:
@@ -23,17 +23,7 @@ def counts(found: ToolPreview) -> tuple[int, int]:
 
 async def test_an_alias_adds_the_articles_of_30_days_that_do_not_mention_the_tool(world: World) -> None:
     tool = await world.tool("Quorvia", "Quo")
-    ages = {"new": 0, "known": 1, "old": 29, "too old": 31}
-    articles = {
-        name: await world.article(
-            number,
-            f"{'Quorvia' if name == 'known' else 'Qrvdb'} is good",
-            timestamp=world.watch.now - timedelta(days=age),
-        )
-        for number, (name, age) in enumerate(ages.items(), 1)
-    }
-    lost = await world.article(9, "Quo is good")
-    await world.delivered([*articles.values(), lost])
+    articles = await articles_of_30_days(world)
     found = await tried(world, "Quorvia", aliases=["QRVDB", "Quo"])
     assert (*counts(found), found.articles_looked_at, found.complete, found.taken_by) == (2, 0, 4, True, {})
     assert [each.source_id for each in found.added] == [articles["new"], articles["old"]]
@@ -41,9 +31,9 @@ async def test_an_alias_adds_the_articles_of_30_days_that_do_not_mention_the_too
 
     found = await tried(world, "Quorvia", aliases=["QRVDB"])
     assert counts(found) == (2, 1), "the list replaces the present one, as in a change"
-    assert [each.source_id for each in found.removed] == [lost]
+    assert [each.source_id for each in found.removed] == [articles["lost"]]
     assert [each.name for each in found.removed[0].matches] == ["Quo"]
-    assert set(await world.mentions(tool)) == {articles["known"], lost}, "a preview changes nothing"
+    assert set(await world.mentions(tool)) == {articles["known"], articles["lost"]}, "a preview changes nothing"
     assert (await world.worker.catalog.get("Quorvia")).aliases == ("Quo",)
 
 
@@ -119,10 +109,3 @@ async def test_a_muted_source_loses_its_articles(world: World) -> None:
     (source,) = (await world.read(one)).sources
     found = await tried(world, "Quorvia", muted_sources=[source])
     assert (counts(found), [each.source_id for each in found.removed]) == ((0, 1), [one])
-
-
-async def test_a_preview_names_the_tool_that_has_a_name_already(world: World) -> None:
-    await world.tool("Quorvia")
-    other = await world.tool("Tarnwick", "TW")
-    assert (await tried(world, "Quorvia", aliases=["tw"])).taken_by == {"tw": other.tool_id}
-    assert (await tried(world, "Quorvia", name="Tarnwick")).taken_by == {"Tarnwick": other.tool_id}

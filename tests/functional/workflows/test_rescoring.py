@@ -11,78 +11,42 @@ import pytest
 from models.run import BACKFILL, MERGE, REANALYZE, JobRun
 from models.tool import Tool
 from services.store.containers import RUNS
-from services.tools.catalog import new_tool, tool_change
+from services.tools.catalog import tool_change
 from services.work.driver import WORKFLOWS_STAGE
 from services.work.runs import LEASE
 from services.workflows.changes import PAGE
 from tests.builders import overdue_keys
-from tests.failing_stores import Crash, mortal
 from tests.functional.figures.world import Process, generation_of
 from tests.functional.mentions.world import World
-from tests.functional.workflows.carried_out import break_mention, heal_mention, status, until_done
+from tests.functional.workflows.carried_out import articles_of_30_days, break_mention, heal_mention, status, until_done
 from tests.functional.workflows.test_comparing import Grumpy
 from tests.unit.workflows.test_backfill import HEADLINES, TAGS, TOOLS
 
 
-@pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 6, 99])
-async def test_a_reanalysis_that_dies_anywhere_scores_every_mention_again(world: World, writes: int) -> None:
-    tool = await world.tool("Quorvia")
-    articles = [await world.article(number, "Quorvia is good") for number in range(1, 5)]
-    await world.delivered(articles)
-    await world.store.delete("articles", articles[3], "article")
-    world.analyzer.version = "2"
-    run = await world.worker.changes.reanalyze("Quorvia")
-    result = await until_done(world, run, writes)
-    assert (await status(world, run), result) == ("SUCCEEDED", (tool.tool_id,))
-    versions = {source_id: each.analyzer_version for source_id, each in (await world.mentions(tool)).items()}
-    assert versions == {**dict.fromkeys(articles[:3], "2"), articles[3]: "1"}
-    assert await generation_of(world.store, tool.tool_id) >= 1
-    await world.is_counted(tool)
-
-
 async def test_a_reanalysis_in_which_mentions_failed_is_partial_and_names_them(world: World) -> None:
     tool = await world.tool("Quorvia")
-    well, cursed, broken = [await world.article(number, "Quorvia is good") for number in range(1, 4)]
-    await world.delivered([well, cursed, broken])
+    well, cursed, broken, expired = [await world.article(number, "Quorvia is good") for number in range(1, 5)]
+    await world.delivered([well, cursed, broken, expired])
+    await world.store.delete("articles", expired, "article")
     await world.edit(cursed, "Quorvia is cursed text")
     await break_mention(world, tool, broken)
     world.analyzer.version = "2"
     ended = await world.run(await world.worker.changes.reanalyze("Quorvia"))
-    assert (ended.status, ended.progress, ended.metrics["rescored"], ended.metrics["failed"]) == ("PARTIAL", 3, 1, 2)
+    assert (ended.status, ended.progress, ended.metrics["rescored"], ended.metrics["failed"]) == ("PARTIAL", 4, 1, 2)
     assert [error.split(":")[1] for error in ended.errors] == [each.split(":")[1] for each in (cursed, broken)]
     assert await world.worker.workflows.advance(ended.run_id) == (tool.tool_id,)
     await heal_mention(world, tool, broken)
     await world.edit(cursed, "Quorvia is good")
     again = await world.run(await world.worker.changes.reanalyze("Quorvia"))
     assert (again.status, again.metrics["failed"], again.errors) == ("SUCCEEDED", 0, ())
-    assert {each.analyzer_version for each in (await world.mentions(tool)).values()} == {"2"}
-
-
-async def test_a_tool_is_searched_for_though_its_worker_died_before_it_announced_it(world: World) -> None:
-    article = await world.article(1, "Quorvia is good")
-    await world.delivered([article])
-    with pytest.raises(Crash):
-        await world.new_worker(mortal(world.store, 3)).changes.add_tool(new_tool({"name": "Quorvia"}))
-    world.watch.advance(minutes=2)
-    (run_id,) = await overdue_keys(world.store, WORKFLOWS_STAGE, world.watch)
-    await world.worker.workflows.advance(run_id)
-    assert set(await world.mentions(await world.worker.catalog.get("Quorvia"))) == {article}
+    versions = {key: each.analyzer_version for key, each in (await world.mentions(tool)).items()}
+    assert versions == {**dict.fromkeys((well, cursed, broken), "2"), expired: "1"}
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 7, 9, 12, 99])
 async def test_an_alias_is_applied_to_30_days_wherever_that_dies(world: World, writes: int) -> None:
     tool = await world.tool("Quorvia", "Quo")
-    ages = {"new": 0, "known": 1, "old": 29, "too old": 31}
-    articles = {
-        name: await world.article(
-            number,
-            f"{'Quorvia' if name == 'known' else 'Qrvdb'} is good",
-            timestamp=world.watch.now - timedelta(days=age),
-        )
-        for number, (name, age) in enumerate(ages.items(), 1)
-    }
-    lost = await world.article(9, "Quo is good")
-    await world.delivered([*articles.values(), lost])
+    articles = await articles_of_30_days(world)
     change = tool_change({"aliases": ["QRVDB"]})
     changed, run = await world.worker.changes.change_tool("Quorvia", change)
     assert run is not None

@@ -4,29 +4,12 @@ import pytest
 
 from models.run import IngestionBatch
 from services.articles.poll import CHECKED_EVERY
-from services.feeds.claims import INGESTION_STAGE, MAX_FEEDS
+from services.feeds.claims import INGESTION_STAGE
 from services.feeds.form import changed_feed, feed_change
 from services.feeds.hosts import OPENS_AFTER, Cooling, cooling_of
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
 from tests.builders import overdue_keys
-from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.world import Page, World, item
-
-
-async def test_an_unchanged_feed_costs_one_operation_and_its_message_five(world: World) -> None:
-    for number in range(MAX_FEEDS):
-        await world.add_feed(f"feed-{number}", [item(n) for n in range(50)])
-    for name in ("cold", "not modified", "same body"):
-        world.clock.forward(minutes=30)
-        batches = await world.claim_all()
-        assert len(batches) == 1
-        counting = CountingStore(world.store)
-        await world.new_worker(counting).ingestion.ingest(batches[0].run_id)
-        if name != "cold":
-            # Feeds read; run read, begun and ended; the price of a fetch, once in ten minutes.
-            assert counting.operations == MAX_FEEDS + 5
-        for number in range(MAX_FEEDS if name == "cold" else 0):
-            world.publish(f"feed-{number}", [item(n) for n in range(50)], etag='"1"')
 
 
 async def test_validators_that_lie_are_detected_and_not_trusted_again(world: World) -> None:

@@ -9,7 +9,6 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.scale.counting import CountingStore as RequestsOf
 from models.cache import PERIODS, Period, SentimentCacheEntry
 from models.tool import Tool
 from services.figures.metadata import summed
@@ -249,20 +248,6 @@ async def test_of_many_tools_none_is_served_whose_generation_was_raised_meanwhil
     process = Process(meanwhile, watch)
     served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
     assert [(each.state, each.entry.generation) for each in served] == [("MISS", 1), ("HIT", 0)]
-    await process.close()
-
-
-async def test_once_names_and_completeness_are_known_a_hit_reads_the_entry_and_its_generation(
-    store: SqliteStore, watch: Watch, tool: Tool
-) -> None:
-    counting = RequestsOf(store)
-    process = Process(counting, watch, memory_seconds=2.0)
-    await process.cache.refresh.refresh_tools([tool.tool_id])
-    await process.cache.reader.read(tool.tool_id, "DAY_7")
-    counting.operations.clear()
-    read = await process.cache.reader.read(tool.tool_id, "HOUR_24")
-    assert (read.state, read.completeness.complete) == ("HIT", True)
-    assert [(each.kind, each.container) for each in counting.operations] == [("read", SENTIMENT_CACHE.name)] * 2
     await process.close()
 
 

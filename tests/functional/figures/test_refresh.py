@@ -8,7 +8,6 @@ from models.tool import Tool
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
-from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.world import (
     NOW,
     Judgement,
@@ -65,25 +64,6 @@ async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generati
     # The hours of its mentions were marked dirty: they are recounted though the tool has no entries any more.
     assert (await process.cache.refresh.refresh_tools([merged.tool_id])).written == 0
     assert await store.read(CATALOG.name, merged.tool_id, "TIMELINE") is not None
-
-
-async def test_with_nothing_new_a_batch_takes_six_operations_and_two_more_in_a_new_hour(
-    store: SqliteStore, process: Process, watch: Watch
-) -> None:
-    tools = await some_tools(store, 50)
-    for tool in tools[:3]:
-        for number in range(5):
-            judgement = Judgement(NOW - timedelta(minutes=61 * number), "positive")
-            await process.analyse(tool.tool_id, f"article-{number}", judgement)
-    tool_ids = [tool.tool_id for tool in tools]
-    await process.cache.refresh.refresh_tools(tool_ids)
-    # Dirty hours, generations, windows, coverage, one write of the entries, and windows once more. In a
-    # new hour also the days in which windows begin with the sums of the others, and one write of the windows.
-    for minutes, operations, writes in ((15, 6, 1), (60, 8, 2)):
-        watch.advance(minutes=minutes)
-        counting = CountingStore(store)
-        refreshed = await Process(counting, watch).cache.refresh.refresh_tools(tool_ids)
-        assert (counting.operations, counting.writes, refreshed.written) == (operations, writes, 200)
 
 
 async def test_refreshing_an_unknown_tool_writes_nothing(store: SqliteStore, process: Process) -> None:

@@ -8,7 +8,6 @@ import pytest
 from services.container import Container
 from services.work.listing import page_of_runs
 from tests.functional.api.conftest import Answer, call
-from tests.queue_service import QueueService
 
 
 @pytest.fixture
@@ -80,15 +79,6 @@ async def test_feeds_are_fetched_by_one_message_for_a_host_and_not_twice(stocked
     assert set(outcomes(again).values()) == {"unchanged"}
     assert {each["feed_id"]: each["run_id"] for each in again.json["items"]} | {"f4": None} == runs
     assert again.sent == []
-
-
-async def test_a_fetch_whose_messages_cannot_be_sent_is_accepted_and_begins_later(
-    stocked: Container, queue_server: QueueService
-) -> None:
-    queue_server.refuses = True
-    assert set(outcomes(await bulk("fetch", {"enabled": True})).values()) == {"changed"}
-    runs = (await page_of_runs(stocked.store, 10, None)).items
-    assert {(run.status, run.due_at) for run in runs} == {("QUEUED", run.started_at) for run in runs}
 
 
 async def test_a_request_does_so_many_feeds_and_the_next_ones_do_the_rest(stocked: Container) -> None:

@@ -56,13 +56,6 @@ async def _history(query: str = "", tool: Any = TOOL) -> Any:
     return answer.json
 
 
-async def test_a_day_is_told_by_its_hours(app: Container) -> None:
-    await _say(app, TOOL, "one", START - DAY)
-    hours = await _history("step=hour&from=2026-02-20&to=2026-02-21")
-    told = {point["hour"]: point["total_mentions"] for point in hours["items"]}
-    assert told == {f"2026-02-20T{hour:02}:00:00Z": int(hour == 12) for hour in range(24)}
-
-
 async def test_a_close_can_be_cited_and_the_present_figures_stand_beside_it(app: Container, clock: Watch) -> None:
     await _say(app, TOOL, "one", START, "positive")
     clock.advance(days=1)

@@ -105,13 +105,6 @@ async def test_a_worker_starts_although_nothing_can_be_announced(
     await container.close()
 
 
-async def test_every_tick_announces_what_is_overdue(app: Container, queue_server: QueueService) -> None:
-    document = due(2)
-    await app.store.create("articles", document)
-    await FUNCTIONS["ingest_due_feeds"](timer_request=None)
-    assert await received(queue_server) == [document["source_id"]]
-
-
 async def runs(app: Container) -> list[JobRun]:
     return (await page_of_runs(app.store, 100, None)).items
 

@@ -93,24 +93,6 @@ async def test_each_layer_is_exported_as_lines_of_json_with_a_cursor_to_the_next
         assert all(line["entity_type"] == ("Article" if layer == "canonical" else "Observation") for line in lines)
 
 
-async def test_an_export_is_continued_with_what_was_changed_or_deleted_since(app: Container) -> None:
-    several = [article(dedup_key=f"{n:032x}", **AGES) for n in range(3)]
-    await put(app, *several)
-    first = await call("export_articles")
-    assert first.body.count(b"\n") == 3
-    assert "X-Next-Cursor" not in first.headers
-    cursor = first.headers["X-Resume-Cursor"]
-    again = await call("export_articles", f"cursor={cursor}")
-    assert again.body == b""
-    assert (await call("delete_article", article_id=several[1].source_id)).status == 204
-    await put(app, article(dedup_key=f"{7:032x}", **AGES))
-    lines = (await call("export_articles", f"cursor={again.headers['X-Resume-Cursor']}")).body.decode().splitlines()
-    found = {each["source_id"]: each.get("removed") for each in map(json.loads, lines)}
-    assert found == {several[1].source_id: True, f"dedup:{7:032x}": None}
-    refused = await call("export_articles", f"layer=raw&cursor={cursor}")
-    assert (refused.status, refused.json["field"]) == (400, "cursor")
-
-
 async def test_an_export_as_csv_has_one_header_and_no_formulas(app: Container) -> None:
     for n in range(3):
         each = article(dedup_key=f"{n:032x}", **AGES)

@@ -9,7 +9,7 @@ from tests.functional.api.conftest import call
 
 IDS = {
     **{"article_id": "dedup:" + "1" * 32, "event_id": "story", "correction_id": "correction:x"},
-    "quarantine_id": "BATCH:x",
+    **{"quarantine_id": "BATCH:x", "name": "ingest-feeds"},
 }
 ADA = {"author": "Ada"}
 FEED = {"url": "https://example.com/rss", "source_name": "Example"}
@@ -52,6 +52,7 @@ QUERIES: tuple[tuple[str, str, str], ...] = (
     ("list_tool_references", "role=first", "role"),
     ("export_articles", "cursor=abc", "cursor"),
     ("get_metrics", "format=json", "format"),
+    ("redrive_queue", "limit=5", "limit"),
 )
 """Endpoint, query, and the parameter that is named."""
 
@@ -86,6 +87,8 @@ BODIES: tuple[tuple[str, Any, str], ...] = (
     ("split_story", {**ADA, "articles": ["dedup:1", 2]}, "articles"),
     ("join_stories", {**ADA, "story": "x"}, "event_id"),
     ("undo_grouping_correction", {}, "author"),
+    ("redrive_queue", {"limit": 0}, "limit"),
+    ("redrive_queue", {"most": 5}, "most"),
 )
 """Endpoint, body, and the field that is named."""
 

@@ -248,20 +248,6 @@ async def test_a_refresh_is_a_run_whose_messages_do_it(watched: Container) -> No
     assert (await call("refresh_cache", body={"force": True})).status == 400
 
 
-async def test_stale_is_served_and_its_refresh_is_queued_once(watched: Container) -> None:
-    await call("get_tool_sentiment", tool=TOOL.tool_id)
-    await _age(watched, minutes=31)
-    stale = await call("get_tool_sentiment", tool=TOOL.tool_id)
-    assert (stale.status, stale.headers["X-Cache"], stale.json["is_stale"]) == (200, "STALE", True)
-    assert int(stale.headers["Age"]) >= 1860
-    assert stale.sent == [{"tool_ids": [TOOL.tool_id]}]
-    assert (await call("get_tool_sentiment", tool=TOOL.tool_id)).sent == []
-    assert (await call("list_latest_sentiment")).json["items"][0]["is_stale"] is True
-    await watched.figures.refresh.work(_message(stale.sent[0]))
-    fresh = await call("get_tool_sentiment", tool=TOOL.tool_id)
-    assert (fresh.headers["X-Cache"], fresh.json["is_stale"]) == ("HIT", False)
-
-
 async def test_cache_health_lists_its_figures_and_the_stale_and_missing_entries(watched: Container) -> None:
     before = (await call("get_cache_health")).json
     assert (before["status"], before["last_refresh_ts"], before["missing_count"]) == ("healthy", None, 4)
@@ -302,14 +288,6 @@ async def test_metrics_are_prometheus_text_of_stored_counters(watched: Container
         "database_connection_pool_size",
         "memory_usage_bytes",
     }
-
-
-async def _age(app: Container, minutes: int) -> None:
-    """Makes the 24-hour entry that much older."""
-    document = await existing(app.store, SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "HOUR_24"))
-    entry = SentimentCacheEntry.from_document(document)
-    old = entry.changed(NOW - timedelta(minutes=minutes), last_updated_ts=entry.last_updated_ts - 60 * minutes)
-    await app.store.upsert(SENTIMENT_CACHE.name, old.to_document())
 
 
 def _message(said: dict[str, Any]) -> Any:

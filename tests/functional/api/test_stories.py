@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from services.container import Container
-from services.store.containers import STORIES
 from tests.builders import Watch
 from tests.functional.api.conftest import call
-from tests.functional.stories.world import LEAD, OTHER, OUTAGE, OUTAGE_LATER, OUTAGE_TOO, RELEASE, World
+from tests.functional.stories.world import LEAD, OTHER, OUTAGE, OUTAGE_TOO, RELEASE, World
 
 ADA = {"author": "Ada", "reason": "another event"}
 
@@ -102,24 +101,6 @@ async def test_stories_are_listed_by_each_filter(world: World) -> None:
     assert await listed(name="list_tool_stories", tool="Pebblegrid") == []
 
 
-async def test_pages_of_stories_are_complete_newest_first_and_without_repetition(world: World) -> None:
-    names = ["Alder", "Birch", "Cedar", "Dogwood", "Elder"]
-    for number, name in enumerate(names):
-        for minute in (10 * number + 100, 10 * number + 105):
-            headline = f"{name} foundry closes its {name} plant in northern {name}shire"
-            await world.analysed(minute, headline, LEAD.replace("Hexwharf", name))
-    await world.group()
-    found: list[str] = []
-    cursor = ""
-    while True:
-        answer = (await call("list_stories", f"limit=2{cursor}")).json
-        found += [each["headline"].split()[0] for each in answer["items"]]
-        if answer["next"] is None:
-            break
-        cursor = f"&cursor={answer['next']}"
-    assert found == names
-
-
 async def test_a_story_that_is_gone_is_not_found_and_says_where_its_articles_are(world: World) -> None:
     await world.tool("Hexwharf")
     articles = await grouped(world)
@@ -135,14 +116,3 @@ async def test_a_story_that_is_gone_is_not_found_and_says_where_its_articles_are
     for unknown in (f"story:20200101:{'0' * 32}", "story:x", "nonsense", "dedup:" + "0" * 32):
         assert (await call("get_story", event_id=unknown)).status == 404
     assert (await call("list_tool_stories", tool="nobody")).status == 404
-
-
-async def test_a_document_that_cannot_be_read_hides_no_other(world: World) -> None:
-    await grouped(world)
-    await world.analysed(45, OUTAGE_LATER)
-    await world.store.upsert(
-        STORIES.name,
-        {"id": "story:broken", "day": "2026-01-01", "event_id": "story:broken", "timestamp": "2026-01-01T00:00:00Z"},
-    )
-    answer = (await call("list_stories")).json
-    assert (len(answer["items"]), answer["unreadable"]) == (1, ["story:broken"])

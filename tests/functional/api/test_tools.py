@@ -150,18 +150,6 @@ async def test_a_merge_is_listed_and_undone_by_taking_the_names_back(app: Contai
         assert sorted(each["source_id"] for each in listed) == of_tool
 
 
-async def test_reanalysis_is_a_run_whose_progress_is_read(app: Container) -> None:
-    await add("Quorvia")
-    await app.mentions.analysis.handle([await store(app, 1, "Quorvia is great")])
-    answer = await call("reanalyze_tool", tool="Quorvia")
-    assert (answer.status, list(answer.json)) == (202, ["run_id"])
-    queued = (await call("get_run", run_id=answer.json["run_id"])).json
-    assert (queued["status"], queued["progress"]) == ("QUEUED", 0)
-    done = await carried_out(app, answer)
-    assert (done["status"], done["progress"]) == ("SUCCEEDED", 1)
-    assert (await call("reanalyze_tool", tool="nobody")).status == 404
-
-
 async def test_a_comparison_is_a_run_that_reports_and_changes_nothing(app: Container) -> None:
     tool = await add("Quorvia")
     one = await store(app, 1, "Quorvia is great")

@@ -17,7 +17,6 @@ from tests.documents import (
     ingestion_batch,
     mention,
     observation,
-    quarantined,
     run,
     tool,
 )
@@ -123,13 +122,6 @@ async def test_unreadable_runs_and_attempts_are_left_out(app: Container) -> None
     assert (len(history.json["items"]), history.json["unreadable"]) == (1, [broken.subject])
 
 
-async def test_an_unreadable_batch_is_left_out_of_the_quarantine(app: Container) -> None:
-    good, bad = quarantined(**AGES), quarantined(quarantine_id="b" * 32, **AGES)
-    await put(app, good)
-    await put_broken(app, bad, item_count=-1)
-    assert_list(await call("list_quarantine"), "quarantine_id", [good.quarantine_id], [bad.quarantine_id])
-
-
 async def test_an_unreadable_tool_is_left_out_of_the_tools_and_their_figures(app: Container) -> None:
     await put(app, tool(**AGES))
     await put_broken(app, tool(tool_id=TOOL_ID[:-1] + "0", primary_name="broken", **AGES), aliases="none")
@@ -146,8 +138,3 @@ async def test_a_tool_whose_generation_cannot_be_read_hides_no_others_figures(ap
     assert_list(await call("list_latest_sentiment"), "tool_id", [other.tool_id], [TOOL_ID])
     assert (await call("get_tool_sentiment", tool=other.tool_id)).status == 200
     assert (await call("get_tool_sentiment", tool=TOOL_ID)).status == 500
-
-
-async def test_a_list_without_unreadable_documents_has_no_such_field(app: Container) -> None:
-    await put(app, an_article(GOOD_ID))
-    assert set((await call("list_articles")).json) == {"items", "next"}

@@ -77,21 +77,6 @@ async def test_poison_messages_are_shown_degrade_health_and_go_back_to_work(
     assert (shown["messages"], shown["poison"]) == (1, 0)
 
 
-async def test_bad_input_gets_an_error_that_names_the_field(web: aiohttp.ClientSession) -> None:
-    of_feeds = f"/api/v1/queues/{INGEST_FEEDS}/redrive"
-    for path, body, status, field in (
-        ("/api/v1/queues/nonesuch/redrive", b"", 404, None),
-        (of_feeds, b'{"limit": 0}', 400, "limit"),
-        (of_feeds, b'{"limit": "x"}', 400, "limit"),
-        (of_feeds, b'{"most": 5}', 400, "most"),
-        (f"{of_feeds}?limit=5", b"", 400, "limit"),
-        (of_feeds, b"{", 400, "body"),
-    ):
-        async with web.post(path, data=body, headers={**KEY, "Content-Type": "application/json"}) as response:
-            problem = await response.json(content_type="application/problem+json")
-        assert (response.status, problem["status"], problem.get("field")) == (status, status, field)
-
-
 async def test_every_timer_runs_once_and_the_host_ends_well(tmp_path: Path) -> None:
     code, printed = await run_host_once(data=tmp_path, settings={"DATA_DIR": str(tmp_path)})
     assert code == 0, printed

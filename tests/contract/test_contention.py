@@ -10,7 +10,6 @@ import pytest
 from models.article import Article, Observation, attempt_key
 from services.articles.identity import Source, SourceAttempt, candidate_of, entry_of
 from services.articles.matching import KnownEntries
-from services.articles.reading import Articles
 from services.articles.sources import observations_of
 from services.articles.writing import ArticleWriter, Asked, Writing
 from services.feeds.outcome import Ingested
@@ -77,15 +76,3 @@ async def test_sources_of_one_process_join_in_turn(store: Store, monkeypatch: py
     monkeypatch.setattr(change, "ROUNDS", 3)
     sources = Sources(store)
     await asyncio.gather(*(sources.joined(number) for number in range(SOURCES)))
-
-
-async def test_an_article_is_deleted_while_many_sources_join_it(store: Store, another: Callable[[], Store]) -> None:
-    sources = Sources(store, another())
-    first = [await sources.joined(number) for number in range(30)]
-    (source_id,) = {name for each in first for name in each.due}
-    articles = Articles(sources.stores[1], lambda: sources.now)
-    await asyncio.gather(*(sources.joined(number) for number in range(30, 90)), articles.delete(source_id))
-    document = await store.read(ARTICLES.name, source_id, Article.ID)
-    assert document is not None
-    assert Article.from_document(document).deleted_at == sources.now
-    assert await observations_of(store, source_id) == []

@@ -27,20 +27,23 @@ async def crowd(world: World) -> World:
     return world
 
 
+async def ingesting(crowd: World, feeds: str, chance: random.Random, turns: Turns) -> list[Any]:
+    """Workers that take turns: one for an edit of `b`, and one for each of these feeds, which join the article."""
+    for feed in feeds:
+        await crowd.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=chance.randint(1, 9))
+    crowd.publish("b", [story("b", text="b has changed its mind.")])
+    return [
+        crowd.new_worker(TurnStore(crowd.store, turns, number)).ingestion.ingest(batch)
+        for number, batch in enumerate(await crowd.claimed("b", *feeds))
+    ]
+
+
 @pytest.mark.parametrize("seed", range(LIVES))
 async def test_whatever_meets_a_deletion_no_text_is_left(crowd: World, seed: int) -> None:
     chance = random.Random(seed)
     name = (await crowd.article())["source_id"]
     turns = Turns(chance)
-    feeds = "cde"
-    for feed in feeds:
-        await crowd.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=chance.randint(1, 9))
-    crowd.publish("b", [story("b", text="b has changed its mind.")])
-    batches = await crowd.claimed("b", *feeds)
-    work: list[Any] = [
-        crowd.new_worker(TurnStore(crowd.store, turns, number)).ingestion.ingest(batch)
-        for number, batch in enumerate(batches)
-    ]
+    work = await ingesting(crowd, "cde", chance, turns)
     work.append(Articles(TurnStore(crowd.store, turns, 9), crowd.clock).delete(name))
     await turns.give_until_done(*map(asyncio.ensure_future, work))
     left = await crowd.all(ARTICLES.name)
@@ -56,14 +59,7 @@ async def test_whatever_order_sources_and_priorities_come_in_the_best_reading_is
     chance = random.Random(seed)
     turns = Turns(chance)
     feeds = "cdefg"
-    for feed in feeds:
-        await crowd.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=chance.randint(1, 9))
-    crowd.publish("b", [story("b", text="b has changed its mind.")])
-    batches = await crowd.claimed("b", *feeds)
-    work: list[Any] = [
-        crowd.new_worker(TurnStore(crowd.store, turns, number)).ingestion.ingest(batch)
-        for number, batch in enumerate(batches)
-    ]
+    work = await ingesting(crowd, feeds, chance, turns)
     slow = World(TurnStore(crowd.store, turns, 8), crowd.clock)
     changed = chance.sample("ab" + feeds, 3)
     present = {}

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import functools
-import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -66,15 +65,6 @@ async def test_a_message_that_keeps_failing_is_poison_after_five_tries(tmp_path:
         assert (
             "Message has reached MaxDequeueCount of 5. Moving message to queue 'work-poison'." in sample.host.printed()
         )
-
-
-async def test_tries_wait_for_the_visibility_timeout(tmp_path: Path) -> None:
-    settings = {"AzureFunctionsJobHost__extensions__queues__visibilityTimeout": "00:00:00.6"}
-    async with running_sample(tmp_path, settings=settings) as sample:
-        began = time.monotonic()
-        await sample.send(many=["once"])
-        await sample.until(lambda: len(sample.recorded(text="once")) == 2)
-        assert time.monotonic() - began >= 0.6
 
 
 async def test_a_message_that_cannot_be_read_is_poison_at_once(tmp_path: Path) -> None:

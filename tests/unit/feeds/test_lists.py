@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import pytest
-
-from models.errors import InvalidInput
 from models.feed import Feed
 from services.feeds.lists import apply_yaml, import_opml, write_opml
 from services.feeds.registry import FeedRegistry
@@ -82,15 +79,6 @@ feeds:
     assert len(report.added) == 1
     assert [each.line for each in report.refused] == [5, 8, 11]
     assert report.refused[0].reason.startswith("prio: no such field")
-
-
-@pytest.mark.parametrize(
-    "document",
-    [b"", b"feeds: [7]", b"{"],
-)
-async def test_a_document_that_is_no_list_of_feeds_is_refused(registry: FeedRegistry, document: bytes) -> None:
-    with pytest.raises(InvalidInput, match="feeds"):
-        await apply_yaml(registry, document, NOW)
 
 
 async def test_a_feed_in_several_folders_is_one_feed_with_all_their_tags_and_its_site(registry: FeedRegistry) -> None:

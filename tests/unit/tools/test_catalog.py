@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from models.errors import Conflict, InvalidInput, NotFound, ToolpulseError, Unavailable
+from models.errors import Conflict, NotFound, ToolpulseError, Unavailable
 from models.tool import Tool, ToolName, name_key, normalize_name
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG
@@ -316,14 +316,6 @@ async def test_known_tools_are_changed_and_refused_entries_are_reported_by_line(
     assert (quorvia.primary_name, quorvia.aliases, quorvia.tickers) == ("quorvia", ("QV",), ("QRVA",))
     assert report.searched_for == [quorvia.tool_id]
     assert (await catalog.get("Old")).status == "DEPRECATED"
-
-
-@pytest.mark.parametrize(
-    "document", [b"", b"tools: 7", b"- name: A", b"tools:\n- A", b"{", b"feeds: []", b"tools: &a [*a]"]
-)
-async def test_a_document_that_is_no_list_of_tools_is_refused(catalog: Catalog, document: bytes) -> None:
-    with pytest.raises(InvalidInput):
-        await apply_list(catalog, document)
 
 
 async def test_a_tool_may_be_listed_twice_and_with_its_status(catalog: Catalog) -> None:

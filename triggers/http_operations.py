@@ -41,7 +41,7 @@ HOST_TEXT = text("text", "Hosts with this text in their name.", longest=200, exa
 FAILING = maybe_flag("failing", "Hosts that fail, or do not fail, at present.")
 HOST_SORT = one_of("sort", HOST_SORTS, "The order. `feeds`: the hosts with the most feeds first.", HOST_SORTS[0])
 REVERSE = flag("reverse", "`true`: the opposite order.")
-QUIET = flag("quiet", "`true`: also runs that brought nothing new. Those of a stage are there if `workflow` names it.")
+QUIET = flag("quiet", "`true`: also runs that brought nothing new. With a stage as `workflow`, all its runs.")
 
 
 @operations_http.get(

@@ -19,7 +19,8 @@ COMMANDS = dict(commands())
 WRONG_USAGE: Any = typer.BadParameter.__base__
 OF_ENDPOINTS = {
     "articles": "articles list", "articles/{article_id}": "articles show",
-    "articles/{article_id}/document": "documents show",
+    "articles/{article_id}/document": "documents show", "documents": "documents list",
+    "articles/{article_id}/document/files/{file_id}": "documents read", "tools/{tool}/documents": "documents list",
     "articles/{article_id}/ledger": "articles ledger", "articles/{article_id}/split": "articles split",
     "cache/health": "cache health", "cache/refresh": "cache refresh", "corrections": "corrections list",
     "corrections/{correction_id}": "corrections show", "corrections/{correction_id}/undo": "corrections undo",

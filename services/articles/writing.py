@@ -190,24 +190,13 @@ class ArticleWriter:
         """Writes the matches. Returns a Merged for each article, and another one for an article that was written
         twice."""
         groups = grouped(matches)
-        articles = await self._known(groups)
+        articles = await known_articles(self.shared.store, groups)
         groups = await self._claimed(separated(groups, articles, self.attempt.source.key, self.present))
-        articles |= await self._known(groups.keys() - articles.keys())
-        groups, articles = await self._followed(groups, articles)
+        groups, articles = await followed(self.shared.store, groups, articles)
         merged = await self._merged_and_written(groups, articles)
         if self.attempt.source.full_text != "never":
             await self.shared.discover(asked_for(merged, self.attempt))
         return merged
-
-    async def _followed(self, groups: Groups, articles: Articles) -> tuple[Groups, Articles]:
-        """The groups, those with links that were split off as groups of the articles that they went to."""
-        while (after := pinned(groups, articles)) is not groups:
-            groups = after
-            articles |= await self._known(groups.keys() - articles.keys())
-        return groups, {key: articles[key] for key in groups}
-
-    async def _known(self, source_ids: Iterable[str]) -> Articles:
-        return await known_articles(self.shared.store, source_ids)
 
     async def _claimed(self, groups: Groups) -> Groups:
         """The groups, every locator claimed. Where another worker claimed a locator first, its article is the match."""
@@ -238,7 +227,7 @@ class ArticleWriter:
             nonlocal waiting, known
             async with nullcontext() if known else self.shared.in_turn:
                 if not known:
-                    waiting, known = await self._followed(waiting, await self._known(waiting))
+                    waiting, known = await followed(self.shared.store, waiting, {})
                 stored = await self._observations_to_replace(waiting, known)
                 merged = {
                     key: merge(known[key], stored.get(key), group, self.attempt) for key, group in waiting.items()
@@ -300,3 +289,13 @@ async def known_articles(store: Store, source_ids: Iterable[str]) -> Articles:
         return {}
     found = await store.read_many(ARTICLES.name, [(each, Article.ID) for each in wanted])
     return dict(zip(wanted, found, strict=True))
+
+
+async def followed(store: Store, groups: Groups, known: Articles) -> tuple[Groups, Articles]:
+    """The groups, those with links that were split off as groups of the articles that they went to; and these
+    articles, read unless they are `known`."""
+    while True:
+        known |= await known_articles(store, groups.keys() - known.keys())
+        if (after := pinned(groups, known)) is groups:
+            return groups, {key: known[key] for key in groups}
+        groups = after

@@ -24,10 +24,10 @@ from models.tool import Tool
 from models.values import format_time
 from services.articles.entries import source_of
 from services.articles.identity import Candidate, Source, SourceAttempt, entries_of
-from services.articles.matching import KnownEntries, candidates_of, grouped, matches_of, pinned, separated
+from services.articles.matching import KnownEntries, candidates_of, grouped, matches_of, separated
 from services.articles.merge import merge
 from services.articles.quarantine import Ambiguous, Quarantine, items_of, sort_out
-from services.articles.writing import known_articles
+from services.articles.writing import followed, known_articles
 from services.documents.archived import MAX_SCORED
 from services.documents.judging import PageFinding, Text, Unknown
 from services.mentions.corrections import corrections_of_mentions, removes
@@ -209,11 +209,7 @@ class Previews:
         known = {name: each for name, each in zip(locators, aliases, strict=True) if each is not None}
         groups = grouped(matches_of(candidates, known, attempt.source, attempt.at))
         stored = await known_articles(self.store, groups)
-        after = separated(groups, stored, attempt.source.key, present)
-        while after is not groups:
-            groups = after
-            stored |= await known_articles(self.store, groups.keys() - stored.keys())
-            after = pinned(groups, stored)
+        groups, stored = await followed(self.store, separated(groups, stored, attempt.source.key, present), stored)
         changed = sum((each := stored[key]) is not None and not each.get("deleted_at") for key in groups)
         made = [merge(None, None, group, attempt).article for key, group in groups.items() if stored[key] is None]
         articles = [each for each in made if each is not None]

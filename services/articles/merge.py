@@ -130,14 +130,6 @@ def join_rule(match: Match, article: ArticleDocument | None, source: str) -> Joi
     return "own_id" if candidate.has_own_id else "url"
 
 
-def with_priority(article: ArticleDocument, key: str, own: AttributionDocument, time: str) -> ArticleDocument:
-    """The article with this attribution of one source, and the reading that is canonical then. The same object if
-    nothing changes. Where this makes another source's reading the canonical one, the caller must fetch that source's
-    text."""
-    after = _with_attribution(article, key, own, time)
-    return article if _are_equal(article, after) else after
-
-
 def analysed_alike(before: ArticleDocument, after: ArticleDocument) -> bool:
     """Whether both versions of an article give an analysis the same input."""
     if any(before["canonical"].get(name) != after["canonical"].get(name) for name in _ANALYSED_OF_READING):
@@ -278,7 +270,7 @@ def _with_entry(
 ) -> ArticleDocument:
     """The article after its source published the candidate, with `own` as the source's attribution."""
     item, key = candidate.entry.item, attempt.source.key
-    after = _with_attribution(article, key, own, attempt.time)
+    after = with_attributions(article, {**article["source_attribution"], key: own}, attempt.time)
     after["matched_tickers"] = union(article.get("matched_tickers", ()), item.tickers)
     after["tags"] = union(article.get("tags", ()), item.tags)
     if after["canonical"]["source"] == key:
@@ -286,25 +278,19 @@ def _with_entry(
     return with_analysis_due(article, after, attempt.time)
 
 
-def _with_attribution(article: ArticleDocument, key: str, own: AttributionDocument, time: str) -> ArticleDocument:
-    """The article with this attribution of one source, and the reading that is canonical then."""
-    attributions = {**article["source_attribution"], key: own}
+def with_attributions(article: ArticleDocument, known: Mapping[str, AttributionDocument], time: str) -> ArticleDocument:
+    """The article with these sources, those with one crawl time in this order, and the reading that is canonical then.
+    Where this is another source's reading, the caller must fetch that source's text."""
     after = article.copy()
     after["updated_at"] = max(article["updated_at"], time)
-    after["source_attribution"] = attributions
-    after["canonical"] = chosen_reading(attributions)
+    after["sources"] = sorted(known, key=lambda key: known[key]["crawl_timestamp"])
+    after["source_attribution"] = dict(known)
+    after["canonical"] = chosen_reading(known)
     if after["canonical"]["revision"] != article["canonical"]["revision"]:
         after.pop("language", None)
         if "language" in after["canonical"]:
             after["language"] = after["canonical"]["language"]
-    if key not in article["source_attribution"]:  # of two with the same crawl time, the earlier one stays first
-        after["sources"] = sorted((*article["sources"], key), key=lambda each: attributions[each]["crawl_timestamp"])
     return after
-
-
-def _are_equal(before: ArticleDocument, after: ArticleDocument) -> bool:
-    """Whether both have the same content, whenever it was written."""
-    return {**before, "updated_at": ""} == {**after, "updated_at": ""}
 
 
 def with_analysis_due(before: ArticleDocument, after: ArticleDocument, time: str) -> ArticleDocument:

@@ -18,8 +18,8 @@ from models.locator import locator_key
 from models.values import format_time, parse_time
 from services.articles.identity import Source, SourceAttempt, dedup_key, locator_identities
 from services.articles.matching import split_links
-from services.articles.merge import in_place_of, new_article, observation_tombstone, tombstone, union
-from services.articles.sources import attribution_of, chosen_source, observations_of, reading
+from services.articles.merge import in_place_of, new_article, observation_tombstone, tombstone, union, with_attributions
+from services.articles.sources import attribution_of, observations_of
 from services.parse.urls import link_of
 from services.ports import Clock, Create, Document, Operation, Replace, Store, Upsert
 from services.store.change import Key, change_many, until_unchanged
@@ -123,20 +123,12 @@ def _with_those(there: Observations, coming: Observations, to: str) -> list[Obse
 def _rebuilt(stored: Parts, known: Attributions, time: str) -> Parts:
     """The article with these sources, and what follows from their observations; its analysis and grouping are due. Its
     time and first headline stay."""
-    article = stored.article.copy()
-    article["updated_at"] = max(article["updated_at"], time)
     if not known:
-        emptied = tombstone(Article.from_document(article), parse_time(time))
+        emptied = tombstone(Article.from_document(stored.article), parse_time(time))
         return Parts(emptied.to_document(), ())
-    article["sources"] = sorted(known, key=lambda key: known[key]["crawl_timestamp"])
-    article["source_attribution"] = {key: known[key] for key in article["sources"]}
-    chosen = chosen_source(known)
-    article["canonical"] = reading(chosen, known[chosen])
+    article = with_attributions(stored.article, known, time)
     shown = article["canonical"]["observation_id"]
     article["text_for_analysis"] = next((each.get("text") for each in stored.observations if each["id"] == shown), None)
-    article.pop("language", None)
-    if "language" in article["canonical"]:
-        article["language"] = article["canonical"]["language"]
     article["tags"] = union(*(each.get("tags", ()) for each in stored.observations))
     article["matched_tickers"] = union(*(each.get("tickers", ()) for each in stored.observations))
     article.setdefault("analysis_due_since", time)

@@ -14,7 +14,7 @@ from models.errors import UnreadableDocument
 from models.feed import Feed
 from models.run import JobRun
 from models.values import format_time
-from services.articles.merge import with_analysis_due, with_priority
+from services.articles.merge import with_analysis_due, with_attributions
 from services.ports import Query, Replace, Where
 from services.store.change import until_unchanged
 from services.store.containers import ARTICLES, FEEDS
@@ -100,4 +100,5 @@ def with_present_priority(article: ArticleDocument, feed_id: str, priority: int,
     own = article["source_attribution"][feed_id]
     if own["source_priority"] == priority:
         return article
-    return with_priority(article, feed_id, {**own, "source_priority": priority}, now)
+    known = {**article["source_attribution"], feed_id: {**own, "source_priority": priority}}
+    return with_attributions(article, known, now)

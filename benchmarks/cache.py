@@ -5,8 +5,8 @@
     python benchmarks/cache.py --only a
 
 (a) a cached GET against a function that answers a constant of the same size, through the local host, and the latency
-at a steady 500 requests a second; (b) the refresh of 1,000 tools. benchmarks/budgets.py counts what a hit and a miss
-need.
+at a steady 500 requests a second; (b) the time of a refresh of 1,000 tools. benchmarks/budgets.py counts the operations
+of both.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ import statistics
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -31,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from models.values import format_time  # noqa: E402
 from services.mentions.due import MAX_TOOLS, mark_dirty  # noqa: E402
 from services.ports import Document, Store, utc_now  # noqa: E402
-from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE  # noqa: E402
+from services.store.containers import CATALOG, MENTIONS  # noqa: E402
 from services.store.sqlite import SqliteStore  # noqa: E402
 from services.work.stage import parts_of  # noqa: E402
 from tests.builders import Watch  # noqa: E402
@@ -50,58 +49,6 @@ REST = 5.0
 
 def say(text: str) -> None:
     print(text, flush=True)
-
-
-MANY = ("read_many", "write_many", "create_many")
-
-
-def documents_in(name: str, args: tuple[Any, ...]) -> int:
-    """The number of documents that a call asks for or writes; a query counts as one."""
-    if name == "batch":
-        return len(args[1])
-    if name == "batch_many":
-        return sum(len(operations) for _, operations in args[0])
-    return len(args[0]) if name in MANY else 1
-
-
-class Measured:
-    """A store that counts the documents and queries that it is asked for; writes of entries apart."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.reset()
-
-    def reset(self) -> None:
-        self.documents: Counter[str] = Counter()
-        self.entry_writes = 0
-        self.entry_seconds = 0.0
-
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        method = getattr(self._store, name)
-
-        async def call(container: str, *args: Any, **kwargs: Any) -> Any:
-            started = time.perf_counter()
-            answer = await method(container, *args, **kwargs)
-            self._count(name, container, args, time.perf_counter() - started)
-            return answer
-
-        return call
-
-    def _count(self, name: str, container: str, args: tuple[Any, ...], seconds: float) -> None:
-        number = documents_in(name, args)
-        if name == "batch_many" and container == SENTIMENT_CACHE.name:
-            self.entry_writes += number
-            self.entry_seconds += seconds
-            return
-        self.documents[name] += number
-
-    @property
-    def operations(self) -> int:
-        """Documents read or written, and queries."""
-        return sum(self.documents.values())
-
-    def listed(self) -> str:
-        return ", ".join(f"{name} {number:,}" for name, number in sorted(self.documents.items()))
 
 
 @asynccontextmanager
@@ -269,21 +216,6 @@ async def refresh_all(process: Process, tool_ids: Sequence[str]) -> None:
         assert not refreshed.failed, refreshed.failed
 
 
-def row(name: str, seconds: float, measured: Measured, first: tuple[float, int] | None) -> tuple[float, int]:
-    own = seconds - measured.entry_seconds
-    share = (
-        f", {own / first[0]:.1%} of the time and {measured.operations / first[1]:.1%} of the operations"
-        if first
-        else ""
-    )
-    say(
-        f"    {name}: {own:.2f} s, {measured.operations:,} operations{share};"
-        f" entries apart: {measured.entry_seconds:.2f} s for {measured.entry_writes:,} writes"
-    )
-    say(f"        {measured.listed()}")
-    return own, measured.operations
-
-
 async def refreshes(scale: float) -> None:
     watch = Watch(NOW)
     tools = [a_tool(number, MADE) for number in range(1000)]
@@ -293,15 +225,14 @@ async def refreshes(scale: float) -> None:
         await store.write_many(CATALOG.name, [tool.to_document() for tool in tools])
         took = await fill(store, tool_ids, count)
         say(f"(b) 1,000 tools with {count:,} mentions (written in {took:.0f} s)")
-        measured = Measured(store)
-        process = Process(cast("Store", measured), watch)
+        process = Process(store, watch)
 
         async def build() -> None:
             for tool_id in tool_ids:
                 await process.cache.recount.rebuild_tool(tool_id, NOW)
             await refresh_all(process, tool_ids)
 
-        first = row("first build", await timed(build), measured, None)
+        say(f"    first build: {await timed(build):.2f} s")
         watch.advance(minutes=15)
         chance = random.Random(1)
         moments: dict[str, list[datetime]] = {}
@@ -312,17 +243,12 @@ async def refreshes(scale: float) -> None:
         for tool_id, times in moments.items():
             await mark_dirty(store, {tool_id: times}, watch.now)
         await asyncio.sleep(REST)
-        measured.reset()
-        row(
+        for name in (
             f"after 1,000 new mentions of {len(moments)} tools",
-            await timed(lambda: refresh_all(process, tool_ids)),
-            measured,
-            first,
-        )
-        for name in ("with nothing new", "with nothing new, the first in a new hour", "with nothing new, the next"):
+            *("with nothing new", "with nothing new, the first in a new hour", "with nothing new, the next"),
+        ):
+            say(f"    {name}: {await timed(lambda: refresh_all(process, tool_ids)):.2f} s")
             watch.advance(minutes=15)
-            measured.reset()
-            row(name, await timed(lambda: refresh_all(process, tool_ids)), measured, first)
         await process.close()
 
 

@@ -82,19 +82,6 @@ class Formula(Poller):
 
 
 @dataclass
-class SquareRoot(Poller):
-    """interval = sqrt(2 · price / rate) within 1 to 15 minutes, the rate an average over about a day."""
-
-    price: float
-    rate: float = 0.2
-
-    def after(self, now: float, elapsed: float, found: Sequence[int]) -> float:
-        fade = math.exp(-elapsed / DAY)
-        self.rate = self.rate * fade + len(found) * HOUR / DAY
-        return min(max(math.sqrt(2 * self.price * HOUR / max(self.rate, 1e-9)), LEAST), MOST)
-
-
-@dataclass
 class Fixed(Poller):
     interval: float
 
@@ -179,21 +166,6 @@ def replay_adaptive(traces: Traces, start: float, end: float, policy: Policy) ->
             each.policy = replace(policy, price_factor=factor)
 
     return replay(traces, start, end, poller, correct)
-
-
-def replay_square_root(traces: Traces, start: float, end: float, per_feed_hour: float) -> Replay:
-    """At the price, found by halving, that makes it spend what the adaptive schedule spent."""
-    low, high = 0.01, 1000.0
-    best = None
-    for _ in range(9):
-        price = math.sqrt(low * high)
-        best = replay(traces, start, end, lambda _name, price=price: SquareRoot(price))  # type: ignore[misc]
-        if best.part(traces, start, end).per_feed_hour > per_feed_hour:
-            low = price
-        else:
-            high = price
-    assert best is not None
-    return best
 
 
 def same_number(traces: Traces, start: float, end: float, part: Part, names: Sequence[str]) -> Part:
@@ -290,7 +262,6 @@ def report(traces: Traces, budget: float) -> None:
     _heading(f"budget {budget:g} fetches per feed-hour: {len(names)} publishers, {(end - start) / DAY:.1f} days")
     print(whole.row("adaptive", fixed))
     print(fixed.row("fixed polling, as many fetches", fixed))
-    print(replay_square_root(traces, start, end, whole.per_feed_hour).part(names, start, end).row("square root", fixed))
     for label, chosen, since, until in (
         ("adaptive, tuned on (half, 1st week)", tuned, start, middle),
         ("adaptive, other half, 2nd week", held, middle, end),

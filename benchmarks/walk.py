@@ -1,8 +1,5 @@
 """Follows one article from "its feed is due" to "its figures over HTTP" through the app's functions, and prints for
-each stage how many modules and functions ran, and how many calls went from one module to another.
-
-    python -m benchmarks.walk             the table
-    python -m benchmarks.walk --modules   also each stage's modules, and the containers that it writes, in order
+each stage the modules that ran, and the containers that were written, in order: `python -m benchmarks.walk`.
 
 docs/architecture.md describes the same walk; tests/unit/benchmarks/test_walk.py compares the page with this output.
 """
@@ -36,9 +33,6 @@ import azure.functions as func  # noqa: E402
 from tests.queue_service import QueueService, queue_service  # noqa: E402
 
 OURS = tuple(str(ROOT / name) + os.sep for name in ("triggers", "services", "models"))
-INGESTION = ("claim", "ingest")
-"""The stages from "a feed is due" to "its articles are stored"."""
-
 NEVER = 1e9  # seconds
 TOOL = "Moorlight"
 FEED = f"""<rss version="2.0"><channel><title>Example News</title><item>
@@ -55,8 +49,6 @@ class Stage:
     name: str
     modules: dict[str, None] = field(default_factory=dict)
     writes: list[str] = field(default_factory=list)
-    functions: set[tuple[str, str, int]] = field(default_factory=set)
-    changes: int = 0
 
 
 class Profile:
@@ -84,15 +76,11 @@ class Profile:
         module = code.co_filename[len(str(ROOT)) + 1 :]
         stage = self.stages[-1]
         stage.modules.setdefault(module)
-        stage.functions.add((module, code.co_name, code.co_firstlineno))
         if code.co_qualname == "SqliteStore.write_batches" and frame not in self._known:
             self._known.add(frame)  # a coroutine is called again each time it continues
             container = frame.f_locals["container"].name
             if stage.writes[-1:] != [container]:
                 stage.writes.append(container)
-        caller = frame.f_back.f_code.co_filename if frame.f_back else ""
-        if caller.startswith(OURS) and caller != code.co_filename:
-            stage.changes += 1
 
 
 class Call:
@@ -201,33 +189,11 @@ async def _walk(app: App, queues: QueueService, profile: Profile, url: str, fold
         await container.close()
 
 
-def distinct(stages: list[Stage]) -> int:
-    return len({module for stage in stages for module in stage.modules})
-
-
-def table(stages: list[Stage]) -> list[str]:
-    """A line for each stage, one for ingestion, and one for all stages."""
-    lines = [f"{'stage':<10} {'modules':>8} {'functions':>10} {'module changes':>15}"]
-    lines += [
-        f"{stage.name:<10} {len(stage.modules):>8} {len(stage.functions):>10} {stage.changes:>15}" for stage in stages
-    ]
-    ingestion = [stage for stage in stages if stage.name in INGESTION]
-    for name, some in (("ingestion", ingestion), ("all", stages)):
-        every = {each for stage in some for each in stage.functions}
-        lines.append(f"{name:<10} {distinct(some):>8} {len(every):>10} {sum(stage.changes for stage in some):>15}")
-    return lines
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("--modules", action="store_true", help="list the modules and writes of each stage")
-    given = parser.parse_args()
-    stages = asyncio.run(walk())
-    print("\n".join(table(stages)))
-    if given.modules:
-        for stage in stages:
-            print(f"\n{stage.name}\n  " + "\n  ".join(stage.modules))
-            print(f"writes: {', '.join(stage.writes) or 'nothing'}")
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0]).parse_args()
+    for stage in asyncio.run(walk()):
+        print(f"{stage.name}\n  " + "\n  ".join(stage.modules))
+        print(f"writes: {', '.join(stage.writes) or 'nothing'}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""docs/architecture.md describes the walk that `python -m benchmarks.walk --modules` prints."""
+"""docs/architecture.md describes the walk that `python -m benchmarks.walk` prints."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 @cache
 def printed() -> str:
     """The walk runs in a process of its own, since it changes the environment."""
-    command = [sys.executable, "-m", "benchmarks.walk", "--modules"]
+    command = [sys.executable, "-m", "benchmarks.walk"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 

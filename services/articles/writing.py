@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Protocol
 
 from models.article import LOWEST_PRIORITY, Article, ObservationDocument
-from models.errors import ChangedMeanwhile
+from models.errors import ChangedMeanwhile, Contended
 from models.feed import SHORT_TEXT, Feed, FullTextChoice
 from models.locator import ALIAS_KEPT
+from services import deadline
 from services.articles.identity import Candidate, SourceAttempt, without_text
 from services.articles.matching import (
     Articles,
@@ -111,7 +112,7 @@ class Writing:
     store: Store
     announce: Announce
     discover: Discover
-    in_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    in_turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +226,9 @@ class ArticleWriter:
 
         async def once() -> None:
             nonlocal waiting, known
-            async with nullcontext() if known else self.shared.in_turn:
+            async with nullcontext(True) if known else deadline.turn(self.shared.in_turn) as has_turn:
+                if not has_turn:
+                    raise Contended("articles: other sources write them", retry_after=1.0)
                 if not known:
                     waiting, known = await followed(self.shared.store, waiting, {})
                 stored = await self._observations_to_replace(waiting, known)

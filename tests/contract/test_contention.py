@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from models.article import Article, Observation, attempt_key
+from models.errors import Contended
+from services import deadline
 from services.articles.identity import Source, SourceAttempt, candidate_of, entry_of
 from services.articles.matching import KnownEntries
 from services.articles.sources import observations_of
@@ -76,3 +78,13 @@ async def test_sources_of_one_process_join_in_turn(store: Store, monkeypatch: py
     monkeypatch.setattr(change, "ROUNDS", 3)
     sources = Sources(store)
     await asyncio.gather(*(sources.joined(number) for number in range(SOURCES)))
+
+
+async def test_no_source_waits_for_its_turn_beyond_the_deadline(store: Store) -> None:
+    sources, seconds = Sources(store), 0.0
+    async with sources.processes[0].in_turn:
+        with deadline.within(10.0, clock=lambda: seconds):
+            seconds = 8.0
+            work = asyncio.gather(*(sources.joined(number) for number in range(9)), return_exceptions=True)
+            ends = await asyncio.wait_for(work, 30)
+    assert {type(each) for each in ends} == {Ingested, Contended}

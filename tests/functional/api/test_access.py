@@ -10,6 +10,7 @@ from models.errors import WrongSettings
 from services import container
 from services.container import Container
 from tests.functional.api.conftest import FUNCTIONS, TRIGGERS, call
+from triggers.contract import contract, of_app
 
 MANAGED_READS = {
     "export_corrections",
@@ -40,6 +41,15 @@ async def test_management_takes_the_key_and_reading_takes_none(locked: None) -> 
         assert (await call(name, key="sesame", **IDS)).status != 401, name
     for name in READING:
         assert (await call(name, **IDS)).status != 401, name
+
+
+def test_the_contract_wants_the_management_key_where_the_app_does() -> None:
+    endpoints = [
+        each for methods in contract(of_app(), reads_are_open=False)["paths"].values() for each in methods.values()
+    ]
+    names = {each["operationId"] for each in endpoints}
+    wanted = {each["operationId"] for each in endpoints if any("managementKey" in key for key in each["security"])}
+    assert wanted == names & set(MANAGEMENT)
 
 
 def test_the_reads_that_need_the_key_are_endpoints() -> None:

@@ -1,24 +1,20 @@
-"""docs/api.md, the guide, names only what the contract has; and the contract says what the app asks for and serves."""
+"""docs/api.md, the guide, names only what the contract has; and the contract says what the app serves."""
 
-import inspect
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-import azure.functions as func
 import pytest
 
-import function_app
 from models.resources.base import VIEWS
 from models.resources.corrections import labelled
 from models.resources.tools import Precision
 from models.run import WORKFLOWS, CollisionMetrics
 from models.stored import StoredDocument
-from services import container
 from services.articles.reading import MAX_WORDS
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.metadata import Counters
@@ -210,55 +206,3 @@ def test_an_attempt_names_every_kind_of_failed_fetch() -> None:
 def test_a_search_says_how_many_words_it_takes(endpoint: str) -> None:
     (text,) = [each["description"] for each in ENDPOINTS[endpoint]["parameters"] if each["name"] == "text"]
     assert f"up to {MAX_WORDS}" in text
-
-
-@pytest.fixture
-async def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[dict[str, list[dict[str, Any]]]]:
-    """By endpoint, the answers to a request with an unknown parameter: without the management key, and with it.
-
-    Health is left out: it ignores parameters, and asks the queues. So are pages, which are no endpoints of the API.
-    """
-    for name, value in {
-        "STORE": "sqlite",
-        "DATA_DIR": str(tmp_path),
-        "AzureWebJobsStorage": "UseDevelopmentStorage=true",
-        "MANAGEMENT_KEY": "sesame",
-    }.items():
-        monkeypatch.setenv(name, value)
-
-    function_app.app.functions_bindings = None  # else the functions can be listed once in a process only
-    found: dict[str, list[dict[str, Any]]] = {}
-    for function in function_app.app.get_functions():
-        trigger: Any = function.get_trigger()
-        if trigger.type != "httpTrigger" or trigger.route == "v1/health" or not f"{trigger.route}/".startswith("v1/"):
-            continue
-        method, *head = trigger.methods
-        assert [each.value for each in head] == (["HEAD"] if method.value == "GET" else [])
-        handler = function.get_user_function()
-        given = dict.fromkeys(inspect.signature(handler).parameters)
-        requests = [
-            func.HttpRequest(method.value, "/?unknown=1", params={"unknown": "1"}, headers=headers, body=b"")
-            for headers in ({}, {"X-Management-Key": "sesame"})
-        ]
-        name = f"{method.value} {trigger.route.removeprefix('v1').removeprefix('/')}".strip()
-        found[name] = [json.loads((await handler(**{**given, "req": each})).get_body()) for each in requests]
-    yield found
-    await container.close()
-
-
-async def test_the_contract_wants_the_management_key_where_the_app_does(
-    answers: dict[str, list[dict[str, Any]]],
-) -> None:
-    wanted = {
-        name: any("managementKey" in each for each in operation["security"]) for name, operation in ENDPOINTS.items()
-    }
-    served = {name: without_key["status"] == 401 for name, (without_key, _) in answers.items()}
-    assert wanted == {**served, "GET health": False}
-
-
-async def test_the_contract_has_every_query_parameter_and_no_other(answers: dict[str, list[dict[str, Any]]]) -> None:
-    for name, (_, with_key) in answers.items():
-        assert with_key["field"] == "unknown"
-        taken = re.findall(r"\w+", with_key["allowed"].partition("there are ")[2])
-        described = [each["name"] for each in ENDPOINTS[name].get("parameters", ()) if each["in"] == "query"]
-        assert sorted(taken) == sorted(described), name

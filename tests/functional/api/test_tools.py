@@ -11,7 +11,6 @@ import pytest
 from models.tool import is_tool_id
 from services import container
 from services.container import Container
-from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.analyzers.tables import TOOL_TABLE
 from tests.documents import article, reading
 from tests.functional.api.conftest import Answer, call, started
@@ -148,24 +147,6 @@ async def test_a_merge_is_listed_and_undone_by_taking_the_names_back(app: Contai
     for tool, of_tool in ((again.json, articles), (new, articles[1:])):
         listed = (await call("list_tool_articles", tool=tool["name"])).json["items"]
         assert sorted(each["source_id"] for each in listed) == of_tool
-
-
-async def test_a_comparison_is_a_run_that_reports_and_changes_nothing(app: Container) -> None:
-    tool = await add("Quorvia")
-    one = await store(app, 1, "Quorvia is great")
-    await app.mentions.analysis.handle([one])
-    before = await app.store.read("mentions", tool["tool_id"], one)
-    for body in ({"apply": False}, {"apply": False, "analyzer": "embedded"}):
-        answer = await call("reanalyze_tool", body=body, tool="Quorvia")
-        assert (answer.status, list(answer.json)) == (202, ["run_id"])
-        run = await carried_out(app, answer)
-        assert (run["workflow_name"], run["status"]) == ("compare_analyzers", "SUCCEEDED")
-        version = EmbeddedAnalyzer().version
-        assert run["parameters"] == {"analyzer": "embedded", "analyzer_version": version}
-        assert run["metrics"] == {"compared": 1, "changed": 0, "not_compared": 0, "failed": 0}
-        assert (run["report"]["analyzer_version"], run["report"]["compared"]) == (version, 1)
-    assert await app.store.read("mentions", tool["tool_id"], one) == before
-    assert (await call("reanalyze_tool", body={"apply": False}, tool="nobody")).status == 404
 
 
 async def test_a_candidate_is_a_table_in_a_file(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,48 +1,12 @@
-"""Entries that are new, known, edited, undated or deleted, join an article, or have expired."""
+"""Entries whose dates drift, whose articles have expired, or that return unchanged."""
 
 from datetime import timedelta
 
 import pytest
 
-from models.article import Article, Observation
-from models.feed import HASH_LENGTH, FeedSeen
-from models.locator import LocatorAlias
+from models.feed import FeedSeen
 from tests.builders import existing
 from tests.functional.articles.world import START, World, item
-
-
-async def test_a_new_entry_costs_three_documents_that_their_models_read(world: World) -> None:
-    await world.add_feed("a", [item(1, tags=("Tech",), source="Reuters")])
-    announced = await world.poll("a")
-
-    article = Article.from_document(await world.article())
-    assert announced == [article.source_id]
-    assert (article.status, article.sources, article.text_for_analysis) == (
-        "pending",
-        ("a",),
-        "Something has happened.",
-    )
-    assert article.canonical.publisher == "Reuters"
-    (observation,) = [Observation.from_document(each) for each in await world.observations()]
-    assert observation.id == article.canonical.observation_id
-    (alias,) = [LocatorAlias.from_document(each) for each in await world.locators("LocatorAlias")]
-    assert alias.source_id == article.source_id
-    stored = await existing(world.store, "feeds", "a", FeedSeen.ID)
-    assert len(FeedSeen.from_document(stored).hashes) == 4 * HASH_LENGTH
-
-
-async def test_an_edit_changes_the_article_and_the_observation_of_the_day(world: World) -> None:
-    await world.add_feed("a", [item(1)])
-    await world.poll("a")
-    world.publish("a", [item(1, text="It was worse.")])
-    announced = await world.poll("a")
-    article = await world.article()
-    assert announced == [article["source_id"]]
-    assert article["text_for_analysis"] == "It was worse."
-    (observation,) = await world.observations()
-    assert observation["text"] == "It was worse."
-    assert observation["created_at"] < observation["scraped_at"]
-    assert (await world.feed("a")).total_articles_fetched == 1
 
 
 async def test_dates_that_drift_change_nothing(world: World) -> None:

@@ -20,16 +20,6 @@ async def test_a_private_address_is_refused_in_every_notation(server: Server, ma
     assert (server.connections, result.fingerprint) == (0, "refused_address")
 
 
-async def test_metadata_addresses_are_refused_even_where_private_ones_are_allowed(make: Make) -> None:
-    names = Names(inside_test=["169.254.170.2"])
-    fetcher = make(tools={"resolver": names})
-    hosts = ["169.254.169.254", "169.254.170.2", "[::ffff:169.254.169.254]", "168.63.129.16", "[fd00:ec2::254]"]
-    for host in (*hosts, "[fe80::1]", "100.100.100.200", "inside.test"):
-        result = await fetcher.fetch(FetchRequest(f"http://{host}/"))
-        assert result.status is FetchStatus.REFUSED_ADDRESS
-        assert "ALLOW_PRIVATE_ADDRESSES" not in (result.error or "")
-
-
 async def test_the_address_that_is_connected_to_is_checked_not_one_looked_up_before(server: Server, make: Make) -> None:
     # The name means this machine for whoever may go there, and metadata a moment later.
     names = Names(rebind_test=["127.0.0.1", "169.254.169.254"])

@@ -206,31 +206,30 @@ class StoreLoad(StoredDocument):
 
 
 class AuditRound(Value):
-    """One round through everything that is stored. `found` is the number of differences by kind."""
+    """One round through everything that is stored. `found` is the number of differences by kind. The round goes on at
+    `place`, None after the last one."""
 
     started_at: Time
     ended_at: Time | None = None
     checked: Count = 0
     found: dict[Text, Count] = Field(default_factory=dict)
+    place: Text | None = "articles:"
 
-    def plus(self, checked: int, kinds: Iterable[str]) -> AuditRound:
+    def plus(self, checked: int, kinds: Iterable[str], place: str | None) -> AuditRound:
         """The round after one more step, with the kinds of its differences."""
         found = dict(Counter(self.found) + Counter(kinds))
-        return self.model_copy(update={"checked": self.checked + checked, "found": found})
+        return self.model_copy(update={"checked": self.checked + checked, "found": found, "place": place})
 
     def ended(self, now: datetime) -> AuditRound:
         return self.model_copy(update={"ended_at": now})
 
 
 class Audit(StoredDocument):
-    """The last round of the audit, and the checkpoint of the `present` one, if there is one: it goes on in `section`,
-    behind `position`."""
+    """The last round of the audit, and the `present` one, if there is one."""
 
     PARTITION: ClassVar[str] = "AUDIT"
     ID: ClassVar[str] = "audit"
 
     entity_type: Literal["Audit"] = "Audit"
-    section: Text | None = None
-    position: Text | None = None
     present: AuditRound | None = None
     last: AuditRound | None = None

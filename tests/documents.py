@@ -429,7 +429,6 @@ quarantined = _stored(
 
 audit = _stored(
     Audit,
-    section="mentions",
     present=AuditRound(started_at=NOW),
     last=AuditRound(started_at=NOW, ended_at=NOW, checked=9, found={"hour_differs": 2}),
 )

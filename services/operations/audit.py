@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Literal
 
 import orjson
 
@@ -29,7 +29,7 @@ from models.run import COMPARE, LONG_WORKFLOWS
 from models.tally import TimelineHours
 from models.timeline import DayCounts, HourRows, Timeline
 from models.tool import Tool
-from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
+from models.values import format_time, hour_key, hour_start, is_ahead, is_over, parse_time
 from services import deadline
 from services.figures.counting import MentionCount, days_of, recounts_of
 from services.figures.windows import Windows, edges_of
@@ -47,6 +47,7 @@ from services.operations.audit_rules import (
 )
 from services.ports import Clock, Document, Query, Store, Where, pages, query_all, readable
 from services.store.containers import ARTICLES, CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
+from services.tools.catalog import ONLY_TOOLS
 
 log = logging.getLogger("toolpulse.upkeep")
 
@@ -66,8 +67,8 @@ _WORKFLOWS = tuple(each for each in LONG_WORKFLOWS if each != COMPARE)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one part of a section has. `next` is the position of the next part, None after the last; `checked` is how
-    many documents were read."""
+    """What one part of a section has. `next` is the place of the next part, None after the last; `checked` is how many
+    documents were read."""
 
     section: str
     differences: list[Difference] = field(default_factory=list)
@@ -85,9 +86,6 @@ class _Figures:
     dirty: Collection[str]
 
 
-_Read = Callable[[str | None], Awaitable[Part]]
-
-
 class Audit:
     """Compares what is stored with what it is counted from, and keeps the result for health."""
 
@@ -98,58 +96,55 @@ class Audit:
 
     async def round(self, tool_id: str | None = None) -> AsyncIterator[Part]:
         """Audits everything, or one tool with its mentions. A whole round replaces the one of the checkpoint."""
-        result = AuditRound(started_at=self._clock())
-        async for part, _ in self._parts(tool_id):
-            result = result.plus(part.checked, (each.kind for each in part.differences))
+        if tool_id is not None:
+            yield await self._confirmed(partial(self._tools, "eq", tool_id))
+            return
+        present = AuditRound(started_at=self._clock())
+        while present.place is not None:
+            part = await self._confirmed(partial(self._part, present.place))
+            present = present.plus(part.checked, (each.kind for each in part.differences), part.next)
             yield part
-        if tool_id is None:
-            await self._end(await self._known(), result)
+        await self._end(present)
 
     async def weekly(self) -> AuditRound | None:
         """The next portion of the round of this week, if it is due. Returns the round if this portion ended it."""
-        known, now = await self._known(), self._clock()
-        if known.present is None and known.last is not None and _is_recent(known.last, now):
+        document, now = await self._store.read(CATALOG.name, StoredAudit.PARTITION, StoredAudit.ID), self._clock()
+        known = readable(document, StoredAudit.from_document) or StoredAudit(created_at=now)
+        if known.present is None and known.last is not None and not is_over(known.updated_at + EVERY, now, EVERY):
             return None
-        present, documents = known.present or AuditRound(started_at=now), 0
-        async for part, following in self._parts(None, known.section, known.position):
-            present = present.plus(part.checked, (each.kind for each in part.differences))
-            documents += part.checked
-            if following is not None and (documents >= DOCUMENTS_IN_PORTION or deadline.is_near()):
-                await self._save(known, present=present, section=following[0], position=following[1])
+        present = known.present or AuditRound(started_at=now)
+        most = present.checked + DOCUMENTS_IN_PORTION
+        while present.place is not None:
+            part = await self._confirmed(partial(self._part, present.place))
+            present = present.plus(part.checked, (each.kind for each in part.differences), part.next)
+            if present.place is not None and (present.checked >= most or deadline.is_near()):
+                # Of two workers that audit at once, the last one counts.
+                after = known.changed(self._clock(), present=present)
+                await self._store.upsert(CATALOG.name, after.to_document())
                 return None
-        return await self._end(known, present)
+        return await self._end(present)
 
-    async def _parts(
-        self, tool_id: str | None, section: str | None = None, position: str | None = None
-    ) -> AsyncIterator[tuple[Part, tuple[str, str | None] | None]]:
-        """The parts from this place on, each with the place of the next one, None after the last."""
-        sections: dict[str, _Read] = {"articles": self._articles, "tools": self._tools}
-        if tool_id is not None:
-            sections = {"tools": partial(self._tools, only=tool_id)}
-        names = list(sections)
-        at = names.index(section) if section in names else 0
-        while at < len(names):
-            part = await self._confirmed(sections[names[at]], position)
-            position = part.next
-            at += position is None
-            yield part, (names[at], position) if at < len(names) else None
+    async def _part(self, place: str) -> Part:
+        """A place is a section, and where it goes on."""
+        section, _, after = place.partition(":")
+        return await (self._articles(after) if section == "articles" else self._tools("gt", after))
 
-    async def _confirmed(self, read: _Read, position: str | None) -> Part:
+    async def _confirmed(self, read: Callable[[], Awaitable[Part]]) -> Part:
         """The part, with the differences that are there twice."""
-        part = await read(position)
+        part = await read()
         if not part.differences:
             return part
         await self._sleep(READ_AGAIN_AFTER_SECONDS)
         # Before the second reading: what both of them meet of a workflow, it is at now.
         in_flight = OF_MENTIONS if await self._is_workflow_open() else ()
-        again = set((await read(position)).differences)
+        again = set((await read()).differences)
         found = [each for each in part.differences if each in again and each.kind not in in_flight]
         return replace(part, differences=found)
 
-    async def _articles(self, after: str | None) -> Part:
-        """Articles with their observations and the mentions that they name. The position is an article."""
-        where = () if after is None else (Where("source_id", "gt", after),)
-        page = await self._store.query(ARTICLES.name, Query(where, limit=DOCUMENTS_IN_PART))
+    async def _articles(self, after: str) -> Part:
+        """Articles with their observations and the mentions that they name."""
+        query = Query((Where("source_id", "gt", after),), limit=DOCUMENTS_IN_PART)
+        page = await self._store.query(ARTICLES.name, query)
         groups = [(key, list(group)) for key, group in groupby(page.items, key=lambda each: str(each["source_id"]))]
         if page.next is not None and len(groups) > 1:
             groups.pop()  # the page may have only a part of it
@@ -165,7 +160,7 @@ class Audit:
                 at_rest.append(article)
         found += await self._missing_mentions(at_rest)
         checked = sum(len(group) for _, group in groups)
-        return Part("articles", found, groups[-1][0] if page.next is not None else None, checked)
+        return Part("articles", found, f"articles:{groups[-1][0]}" if page.next is not None else "tools:", checked)
 
     async def _missing_mentions(self, articles: Sequence[Document]) -> list[Difference]:
         keys = [(tool_id, each["source_id"]) for each in articles for tool_id in each.get("detected_tool_ids", ())]
@@ -177,22 +172,19 @@ class Audit:
         active = {each["pk"] for each in tools if each is not None and each.get("status") == "ACTIVE"}
         return [difference for each in articles for difference in judge_detected(each, found, active)]
 
-    async def _tools(self, after: str | None, only: str | None = None) -> Part:
-        """The mentions, corrections and figures of one tool. The position is the tool."""
-        if only is not None:
-            tool = await self._store.read(CATALOG.name, only, Tool.ID)
-        else:
-            where = (Where("entity_type", "eq", "Tool"), *(() if after is None else (Where("pk", "gt", after),)))
-            page = await self._store.query(CATALOG.name, Query(where, limit=1))
-            tool = page.items[0] if page.items else None
-        if tool is None:
+    async def _tools(self, op: Literal["eq", "gt"], than: str) -> Part:
+        """The mentions, corrections and figures of one tool: the first one whose id compares so."""
+        where = (ONLY_TOOLS, Where(CATALOG.partition_key, op, than))
+        page = await self._store.query(CATALOG.name, Query(where, limit=1))
+        if not page.items:
             return Part("tools")
+        (tool,) = page.items
         tool_id = str(tool["pk"])
         try:
             found, checked = await self._tool(tool_id, is_merged=tool.get("status") == "MERGED")
         except ValueError as error:  # also UnreadableDocument: one of its counts or entries
             found, checked = [Difference("unreadable", tool_id, str(error))], 0
-        return Part("tools", found, tool_id if only is None else None, 1 + checked)
+        return Part("tools", found, f"tools:{tool_id}", 1 + checked)
 
     async def _tool(self, tool_id: str, *, is_merged: bool) -> tuple[list[Difference], int]:
         """What is wrong with a tool, and how many mentions it has."""
@@ -290,24 +282,11 @@ class Audit:
         found = await self._store.read_many(ARTICLES.name, keys)
         return {each["source_id"]: each for each in found if each is not None}
 
-    async def _known(self) -> StoredAudit:
-        stored = await self._store.read(CATALOG.name, StoredAudit.PARTITION, StoredAudit.ID)
+    async def _end(self, result: AuditRound) -> AuditRound:
         now = self._clock()
-        return readable(stored, StoredAudit.from_document) or StoredAudit(created_at=now)
-
-    async def _save(self, known: StoredAudit, **changes: Any) -> None:
-        """Stores the checkpoint. Of two workers that audit at once, the last one counts."""
-        await self._store.upsert(CATALOG.name, known.changed(self._clock(), **changes).to_document())
-
-    async def _end(self, known: StoredAudit, result: AuditRound) -> AuditRound:
-        ended = result.ended(self._clock())
-        await self._save(known, present=None, section=None, position=None, last=ended)
+        ended = result.ended(now)
+        await self._store.upsert(CATALOG.name, StoredAudit(created_at=now, last=ended).to_document())
         level = logging.WARNING if ended.found else logging.INFO
         began = format_time(ended.started_at)
         log_event(log, level, "audit_ended", checked=ended.checked, began=began, **ended.found)
         return ended
-
-
-def _is_recent(last: AuditRound, now: datetime) -> bool:
-    at = last.ended_at or last.started_at
-    return at > now - EVERY and not is_ahead(at, now)

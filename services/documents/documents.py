@@ -132,7 +132,7 @@ class Documents:
                 return life_cycle.tried_again(life_cycle.edited(known, asked, now), now)
             except InvalidTransition:
                 state = f"{known.validation_status} (quarantine item {known.quarantine_id})"
-                raise InvalidTransition("document", state, "acquired: only its review can release it") from None
+                raise InvalidTransition("document", state, "acquired: its review has not released it") from None
 
         document = await self._changed(article.source_id, again)
         if document is None:

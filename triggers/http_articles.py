@@ -24,12 +24,21 @@ from services.documents.documents import STATUSES as DOCUMENT_STATUSES
 from services.documents.documents import DocumentFilter
 from services.feeds.claims import INGESTION_STAGE
 from services.mentions.listing import mentions_of_article
+from services.operations.export import COLUMNS
 from services.operations.export import LAYERS as EXPORT_LAYERS
-from services.operations.export import csv_lines
 from services.parse.publisher_id import shown_name
 from triggers.bindings import Routes
 from triggers.contract import Answer, Header, ListOf, ok
-from triggers.http_codec import json_lines, json_response, left_out, no_content, resources_response, sent, text_response
+from triggers.http_codec import (
+    csv_text,
+    json_lines,
+    json_response,
+    left_out,
+    no_content,
+    resources_response,
+    sent,
+    text_response,
+)
 from triggers.parameters import MAX_LIMIT, VIEW, flag, given_of, maybe_one_of, one_of, page_of, text, time, whole
 
 articles_http = Routes()
@@ -221,7 +230,7 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
     if page.unreadable:
         headers["X-Unreadable"] = str(page.unreadable)
     if form == "csv":
-        text = csv_lines(layer, page.items, with_header=cursor is None)
+        text = csv_text(COLUMNS[layer], page.items, with_header=cursor is None)
         return text_response(text, "text/csv", headers)
     return text_response(json_lines(page.items), "application/x-ndjson", headers)
 

@@ -6,13 +6,16 @@ a correlation id, under which the log has the traceback. Services know nothing o
 
 from __future__ import annotations
 
+import csv
 import functools
 import gzip
+import io
 import json
 import logging
 import math
+import re
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
@@ -312,3 +315,32 @@ def applied(named: Mapping[str, Any], refused: Sequence[Shape], runs: Sequence[J
     """What came of a list: its entries by what happened to them, and the runs that follow."""
     told = [each.shown() for each in refused]
     return json_response({**named, "refused": told, "runs": [run.run_id for run in runs]})
+
+
+_FORMULA = re.compile(r'\A(?=[\t\r\n]| *[=+\-@])|(?<=[;\t\r\n])(?=[ "]*[=+\-@])')
+"""Where a spreadsheet may begin a formula: at the start of a text, and after what may separate cells."""
+
+
+def csv_text(names: Sequence[str], rows: Iterable[Mapping[str, Any]], *, with_header: bool) -> str:
+    """These fields of the rows as CSV (RFC 4180), each row ended by CR LF.
+
+    Every cell is quoted. What a spreadsheet would take for a formula gets an apostrophe before it, wherever the
+    spreadsheet separates cells: by `;` in many languages, or by tabs. Lists and objects are JSON.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+    if with_header:
+        writer.writerow(names)
+    writer.writerows([cell(row.get(name)) for name in names] for row in rows)
+    return text.getvalue()
+
+
+def cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _FORMULA.sub("'", text)

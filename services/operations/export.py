@@ -11,13 +11,9 @@ MAX_SEEN; beyond that they are brought again.
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
-import json
-import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, get_args
@@ -206,8 +202,6 @@ def _decoded(layer: Layer, cursor: str) -> _Cursor:
     return _Cursor((values[0], values[1], values[2]), (values[3], values[4], values[5]), values[6], seen)
 
 
-_FORMULA = re.compile(r'\A(?=[\t\r\n]| *[=+\-@])|(?<=[;\t\r\n])(?=[ "]*[=+\-@])')
-"""Where a spreadsheet may begin a formula: at the start of a text, and after what may separate cells."""
 _COMMON = ("entity_type", "schema_version", "created_at", "updated_at", "ttl_timestamp")
 _REMOVAL = ("removed", "removed_at")
 
@@ -218,30 +212,4 @@ def _columns(kind: _Kind) -> tuple[str, ...]:
 
 
 COLUMNS: Mapping[Layer, tuple[str, ...]] = {layer: _columns(kind) for layer, kind in _KINDS.items()}
-
-
-def csv_lines(layer: Layer, items: Iterable[Mapping[str, Any]], *, with_header: bool) -> str:
-    """The records as CSV (RFC 4180), each ended by CR LF; before them the names of the columns, if they are wanted.
-
-    The columns of a layer are the fields of its records, always in the same order. Every cell is quoted. What a
-    spreadsheet would take for a formula gets an apostrophe before it, wherever the spreadsheet separates cells: by `;`
-    in many languages, or by tabs. Lists and objects are JSON.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
-    if with_header:
-        writer.writerow(COLUMNS[layer])
-    for item in items:
-        writer.writerow([cell(item.get(name)) for name in COLUMNS[layer]])
-    return text.getvalue()
-
-
-def cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _FORMULA.sub("'", text)
+"""The fields of the records of each layer, always in the same order."""

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from services.operations.export import COLUMNS, LAYERS, Layer, cell, csv_lines
+from services.operations.export import COLUMNS, LAYERS, Layer
 from tests import documents
+from triggers.http_codec import cell, csv_text
 
 SHOWN: dict[Layer, dict[str, Any]] = {
     "canonical": documents.article().shown(),
@@ -41,7 +42,7 @@ TRICKS = [
 @pytest.mark.parametrize("trick", TRICKS)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_no_cell_begins_a_formula_whatever_separates_cells(layer: Layer, trick: Any, delimiter: str) -> None:
-    text = csv_lines(layer, [dict.fromkeys(COLUMNS[layer], trick)], with_header=True)
+    text = csv_text(COLUMNS[layer], [dict.fromkeys(COLUMNS[layer], trick)], with_header=True)
     cells = [each for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) for each in row]
     assert [each for each in cells if each.lstrip(' "').startswith(("=", "+", "-", "@"))] == []
 
@@ -59,11 +60,11 @@ def test_other_values_stay_what_they_are(value: Any, expected: str) -> None:
 
 def test_lines_are_quoted_as_rfc_4180_says_and_read_back_as_they_were() -> None:
     item = {**SHOWN["raw"], "headline": 'He said "go", then\r\nleft', "text": "=1+1", "tags": ["a,b"]}
-    text = csv_lines("raw", [item], with_header=True)
+    text = csv_text(COLUMNS["raw"], [item], with_header=True)
     assert text.endswith("\r\n")
     assert text.startswith('"source_id",')
     header, row = list(csv.reader(io.StringIO(text, newline="")))
     assert tuple(header) == COLUMNS["raw"]
     read = dict(zip(header, row, strict=True))
     assert (read["headline"], read["text"], read["tags"]) == (item["headline"], "'=1+1", '["a,b"]')
-    assert csv_lines("raw", [], with_header=False) == ""
+    assert csv_text(COLUMNS["raw"], [], with_header=False) == ""

@@ -220,9 +220,6 @@ class AuditRound(Value):
         found = dict(Counter(self.found) + Counter(kinds))
         return self.model_copy(update={"checked": self.checked + checked, "found": found, "place": place})
 
-    def ended(self, now: datetime) -> AuditRound:
-        return self.model_copy(update={"ended_at": now})
-
 
 class Audit(StoredDocument):
     """The last round of the audit, and the `present` one, if there is one."""

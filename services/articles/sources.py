@@ -52,7 +52,7 @@ def reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
         "source_priority": attribution["source_priority"],
         "observation_id": observation_id(key, attribution["scraped_at"]),
         "article_id": attribution["article_id"],
-        "headline": present_headline(attribution),
+        "headline": attribution.get("headline", attribution["original_headline"]),
         "url": attribution["url"],
         "published_at": attribution["published_at"],
         "scraped_at": attribution["scraped_at"],
@@ -61,10 +61,6 @@ def reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
     if attribution.get("source_name"):
         found["publisher"] = attribution["source_name"]
     return found | {name: attribution[name] for name in _OF_VERSION if name in attribution}
-
-
-def present_headline(attribution: AttributionDocument) -> str:
-    return str(attribution.get("headline", attribution["original_headline"]))
 
 
 def attribution_of(observations: Sequence[ObservationDocument]) -> AttributionDocument:

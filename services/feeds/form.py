@@ -76,11 +76,6 @@ _NEW_URL: Mapping[str, Any] = {
 }
 """The fields that depend on the URL, with their values for a new URL."""
 
-_NEW_START: Mapping[str, Any] = {
-    **NO_ERRORS,
-    "retry_after_until": None,
-}
-
 
 def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
     """The feed as it is stored, due at once. Its id follows from the URL unless an id was posted.
@@ -127,7 +122,8 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
         wanted |= {**_NEW_URL, "address": address_of(wanted["feed_url"])}
     moves_back = "feed_url" in wanted and feed.redirect_url is not None
     if enabled and (has_moved or moves_back or not feed.enabled):
-        wanted |= {"next_fetch_time": now, **_NEW_START, **(UNCONDITIONAL if feed.redirect_url is not None else {})}
+        wanted |= {"next_fetch_time": now, **NO_ERRORS, "retry_after_until": None}
+        wanted |= UNCONDITIONAL if feed.redirect_url is not None else {}
     if enabled != feed.enabled or ("enabled" in change and not enabled and feed.disabled_by == "app"):
         wanted |= _enabled(enabled, now)
     if all(getattr(feed, name) == value for name, value in wanted.items()):

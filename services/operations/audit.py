@@ -284,7 +284,7 @@ class Audit:
 
     async def _end(self, result: AuditRound) -> AuditRound:
         now = self._clock()
-        ended = result.ended(now)
+        ended = result.model_copy(update={"ended_at": now})
         await self._store.upsert(CATALOG.name, StoredAudit(created_at=now, last=ended).to_document())
         level = logging.WARNING if ended.found else logging.INFO
         began = format_time(ended.started_at)

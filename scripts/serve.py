@@ -46,7 +46,7 @@ def _check_settings(environment: Mapping[str, str], given: Collection[str]) -> C
     except WrongSettings as error:
         problems += error.problems
     if problems:
-        remedy = "See --set and local.settings.json; python -m services.settings lists all settings"
+        remedy = "See --set and local.settings.json; python -m scripts.settings lists all settings"
         raise Refused("\n  ".join(["these settings are wrong:", *problems, remedy]))
     return Checked(nearly_settings(environment, table()), "information" if level == "info" else level)
 

@@ -3,14 +3,12 @@
 `Settings.from_environment` reads what it is given and reports all wrong values together; nothing is read at import. A
 setting's name is its attribute in upper case, unless its row gives another name. The settings of the news APIs follow
 from the entries in services/parse/news_apis.py.
-`python -m services.settings` prints the table, `python -m services.settings sample` prints local.settings.json.sample.
+`python -m scripts.settings` prints the table.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,7 +30,6 @@ from services.setting import (
     URL,
     Configuration,
     Setting,
-    default_text,
     read_file,
     row_of,
     setting,
@@ -45,7 +42,7 @@ _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _STORES = ("sqlite", "cosmos")
 _ARCHIVES = ("folder", "blob")
 _AGENT = ("toolpulse (feed reader; its operator gave no contact)",)
-_HOST: Final = "AzureWebJobsStorage"
+HOST: Final = "AzureWebJobsStorage"
 _EMULATOR: Final = "UseDevelopmentStorage=true"
 
 
@@ -216,21 +213,21 @@ class Settings:
 
     # The host
     storage_connection: str = setting(
-        "", "Connection string of the storage account with the queues", name=_HOST, secret=True, sample=_EMULATOR
+        "", "Connection string of the storage account with the queues", name=HOST, secret=True, sample=_EMULATOR
     )
     storage_account_name: str = setting(
-        "", "Name of that account, if the app signs in with its identity", name=f"{_HOST}__accountName", sample=None
+        "", "Name of that account, if the app signs in with its identity", name=f"{HOST}__accountName", sample=None
     )
     storage_queue_service_uri: str = setting(
         "",
         "URL of that account's queues, if not the public one",
-        name=f"{_HOST}__queueServiceUri",
+        name=f"{HOST}__queueServiceUri",
         form=URL,
         sample=None,
     )
-    storage_client_id: str = setting("", "Client ID of that identity", name=f"{_HOST}__clientId", sample=None)
+    storage_client_id: str = setting("", "Client ID of that identity", name=f"{HOST}__clientId", sample=None)
     storage_credential: str = setting(
-        "", "`managedidentity`, to sign in with that identity", name=f"{_HOST}__credential", sample=None
+        "", "`managedidentity`, to sign in with that identity", name=f"{HOST}__credential", sample=None
     )
     website_site_name: str = setting("", "Name of the Function App; Azure sets it", sample=None)
 
@@ -329,26 +326,3 @@ def _api_rows(api: NewsApi) -> Iterator[Setting]:
 
 
 _TABLE = tuple(_rows(NEWS_APIS))
-
-
-def sample() -> str:
-    """The content of local.settings.json.sample: the settings for development, with their defaults."""
-    values = {"FUNCTIONS_WORKER_RUNTIME": "python"}
-    host_first = sorted(table(), key=lambda row: row.name != _HOST)
-    values |= {row.name: row.sample for row in host_first if row.sample is not None}
-    return json.dumps({"IsEncrypted": False, "Values": values}, indent=2) + "\n"
-
-
-def markdown() -> str:
-    """The table in Markdown."""
-    lines = ["| setting | default | allowed | description |", "|---|---|---|---|"]
-    for row in table():
-        default = f"`{default_text(row)}`" if row.default not in ("", ()) else ""
-        secret = " (secret)" if row.secret else ""
-        allowed = row.allowed.removeprefix("must be ").replace("|", "\\|")
-        lines.append(f"| `{row.name}` | {default} | {allowed} | {row.description}{secret} |")
-    return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(sample() if sys.argv[1:] == ["sample"] else markdown())

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+import function_app  # noqa: F401 (declares the endpoints)
 from models.resources.base import VIEWS
 from models.resources.corrections import labelled
 from models.resources.tools import Precision

@@ -2,8 +2,9 @@
 
 import pytest
 
+from scripts.settings import sample
 from services.setting import nearly_settings, unknown
-from services.settings import sample, table
+from services.settings import table
 
 
 @pytest.mark.parametrize(

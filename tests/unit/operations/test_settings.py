@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import WrongSettings
+from scripts.settings import markdown, sample
 from services.parse.news_apis import NEWS_APIS
 from services.setting import Setting
-from services.settings import ApiAccess, Settings, markdown, sample, table
+from services.settings import ApiAccess, Settings, table
 
 ROOT = Path(__file__).parents[3]
 SECRETS = [row for row in table() if row.secret]
@@ -191,7 +192,7 @@ def test_secrets_are_in_no_repr_and_in_no_error(secret: str) -> None:
 
 def test_the_sample_file_is_generated_from_the_table() -> None:
     assert (ROOT / "local.settings.json.sample").read_text() == sample(), (
-        "run: python -m services.settings sample > local.settings.json.sample"
+        "run: python -m scripts.settings sample > local.settings.json.sample"
     )
 
 

@@ -92,10 +92,6 @@ class Stories:
 
     async def _members(self, event_id: str) -> Listed[StoryMember]:
         """The members by the time of their publication."""
-        try:
-            day_of(event_id)
-        except ValueError:
-            return Listed([])
         documents = await members_of(self.store, event_id)
         found = listed_documents(documents, StoryMember.from_document, "source_id")
         return Listed(sorted(found.items, key=lambda each: (each.published_at, each.source_id)), None, found.unreadable)
@@ -164,7 +160,6 @@ class Ledger:
 
     async def _entries(self, article: Article, member: StoryMember | None) -> dict[str, Any]:
         whole = with_sources(article, SOURCES_SHOWN)
-        in_order = sorted(whole.sources, key=lambda each: whole.source_attribution[each].crawl_timestamp)
         near = story = None
         if member is not None and member.near_duplicate_reason is not None:
             near = {"near_duplicate_of": member.near_duplicate_of, **member.near_duplicate_reason.model_dump()}
@@ -174,7 +169,7 @@ class Ledger:
         return {
             "source_id": article.source_id,
             "headline": article.canonical.headline,
-            "sources": [_entry(each, whole.source_attribution[each]) for each in in_order],
+            "sources": [_entry(each, whole.source_attribution[each]) for each in whole.sources],
             "near_duplicate": near,
             "story": story,
             "corrections": [_named(each) for each in await self.corrections.of_article(article)],

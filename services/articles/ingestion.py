@@ -108,7 +108,8 @@ class Ingestion:
     async def _try(
         self, progress: _Delivery, what: str, feeds: Sequence[Document], delivery: int, *, is_watched: bool
     ) -> None:
-        """Fetches the feeds. With `is_watched`, once this worker has lived for a while, and notes both before."""
+        """Fetches the feeds. With `is_watched`, first waits until this worker has lived for a while, and notes in the
+        run that it waits, then what it tries."""
         died = (progress.run.deaths or {}).get(what, 0)
         if is_watched and died < MAX_DEATHS:
             for noted in (WATCHING, what):

@@ -27,7 +27,7 @@ from models.states import AttemptStatus
 from services.container import Container
 from services.feeds import lists as feed_lists
 from services.feeds.form import feed_change, new_feed
-from services.feeds.lists import import_opml, write_opml
+from services.feeds.lists import import_opml
 from services.feeds.registry import SORTS, feed_filter
 from services.work.listing import attempt_filter, history
 from triggers.bindings import Routes
@@ -48,6 +48,7 @@ from triggers.http_codec import (
     text_response,
     uploaded,
 )
+from triggers.opml import write_opml
 from triggers.parameters import VIEW, fields_of, flag, given_of, maybe_one_of, one_of, page_of, time
 
 feeds_http = Routes()

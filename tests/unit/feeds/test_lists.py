@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from models.feed import Feed
-from services.feeds.lists import apply_yaml, import_opml, write_opml
+from services.feeds.lists import apply_yaml, import_opml
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import credentials_in
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW
+from triggers.opml import write_opml
 
 SPECIFIED = (Path(__file__).resolve().parents[2] / "data" / "specifications" / "ingestion.yaml").read_bytes()
 """Section 4.1 of the ingestion specification, whose feeds have `id`."""

@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 import pytest
 
 from models.errors import InvalidInput
-from services.feeds.lists import read_opml, write_opml
+from services.feeds.lists import read_opml
 from services.yaml_lists import Entry
 from tests.documents import NOW, feed
+from triggers.opml import write_opml
 
 NESTED = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
 <opml version="1.0">

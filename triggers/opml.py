@@ -1,4 +1,4 @@
-"""Writes OPML, which other feed readers import. services/feeds/lists.py reads it, and says what tags and folders are."""
+"""Writes OPML, which other feed readers import. services/feeds/lists.py reads it."""
 
 from __future__ import annotations
 

@@ -56,11 +56,11 @@ async def _open_store(data: Path) -> None:
     locked the folder: if the store is in it, no other worker has claimed anything."""
     from models.errors import ToolpulseError
     from scripts.backup import require_store
-    from services import container
+    from scripts.opening import open_store
 
     try:
         require_store(os.environ)
-        await container.prepare_store(os.environ, is_locked=_has_store(data))
+        await open_store(os.environ, is_locked=_has_store(data))
     except ToolpulseError as error:
         raise Refused(str(error)) from None
 

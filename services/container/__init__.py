@@ -27,15 +27,7 @@ from models.version import VERSION
 from services import deadline, logs, memory
 from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
-from services.container.adapters import (
-    analyzers_of,
-    archive_of,
-    begin_telemetry,
-    credentials,
-    opened_store,
-    prepare_store,
-    queues_of,
-)
+from services.container.adapters import analyzers_of, archive_of, begin_telemetry, credentials, opened_store, queues_of
 from services.documents.documents import DOCUMENTS_STAGE
 from services.feeds.bulk import BulkActions
 from services.feeds.claims import INGESTION_STAGE, Claims
@@ -77,7 +69,7 @@ if TYPE_CHECKING:
     from services.operations.health import Health
     from services.operations.metrics import Metrics
 
-__all__ = ["STAGES", "Container", "adopt", "build", "close", "get", "prepare_store", "resumed"]
+__all__ = ["STAGES", "Container", "adopt", "build", "close", "get", "resumed"]
 
 log = logging.getLogger("toolpulse.container")
 

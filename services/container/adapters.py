@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
@@ -18,8 +18,7 @@ from models.version import VERSION
 from services import logs, telemetry
 from services.mentions.analyzers.port import Analyzers
 from services.operations import migrations
-from services.operations.upkeep import end_claims
-from services.ports import Archive, Clock, Queues, utc_now
+from services.ports import Archive, Clock, Queues
 from services.settings import Settings
 
 if TYPE_CHECKING:
@@ -56,17 +55,6 @@ def credentials(resources: AsyncExitStack) -> NewCredential:
         return made
 
     return credential
-
-
-async def prepare_store(environment: Mapping[str, str], clock: Clock = utc_now, *, is_locked: bool = False) -> None:
-    """Opens the store once, so that a start can be refused: raises WrongSettings and Unavailable. With
-    `is_locked` no other worker lives, and what earlier ones had claimed is free."""
-    settings = Settings.load(environment)
-    logs.configure(settings.log_level, settings.structured_logging)
-    async with AsyncExitStack() as resources:
-        store = await opened_store(settings, clock, credentials(resources), resources, migrate=True)
-        if is_locked:
-            await end_claims(store, clock())
 
 
 async def opened_store(

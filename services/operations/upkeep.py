@@ -17,18 +17,16 @@ from datetime import datetime, timedelta
 from models.document import DocumentProduct
 from models.errors import Unavailable
 from models.operations import Heartbeat
-from models.story import GroupingLease
 from models.values import format_time, unix_seconds
 from services import deadline, memory, telemetry
 from services.archive.keys import source_of
 from services.articles.quarantine import delete_dropped
-from services.documents.documents import DOCUMENTS_STAGE
 from services.feeds.schedule import Budget
 from services.figures.metadata import last_refreshes
 from services.logs import log_event
 from services.operations.checks import may_delete_by_clock, waiting_reviews
-from services.ports import Archive, Clock, Document, Query, Queues, Store, Where, query_all, readable
-from services.store.containers import CATALOG, DOCUMENTS, RUNS
+from services.ports import Archive, Clock, Document, Queues, Store, readable
+from services.store.containers import CATALOG
 from services.topology import CLEAN_UP, QUEUES
 from services.work.announcing import Sweeper
 from services.work.backlog import BacklogReader
@@ -41,19 +39,6 @@ KEPT_AT_LEAST = timedelta(days=30)
 FOLDERS_AT_A_TIME = 100
 MAX_FOLDERS = 2_000
 """In one run. The next run goes on after them, so documents that are held for long hold up no others."""
-
-
-async def end_claims(store: Store, now: datetime) -> None:
-    """Ends what workers had claimed, for a start that knows that none of them lives: runs and full texts are due at
-    once, and anyone may group."""
-    at = format_time(now)
-    begun = Where("status", "eq", "RUNNING"), Where("due_at", "gt", at)
-    runs = await query_all(store, RUNS.name, Query(begun, order="by_due"))
-    await store.write_many(RUNS.name, [{**each, "due_at": at} for each in runs])
-    later = Query((*DOCUMENTS_STAGE.where, Where(DOCUMENTS_STAGE.due, "gt", at)), order="by_due")
-    tried = [each for each in await query_all(store, DOCUMENTS.name, later) if each.get("open_attempt")]
-    await store.write_many(DOCUMENTS.name, [{**each, DOCUMENTS_STAGE.due: at} for each in tried])
-    await store.delete(CATALOG.name, GroupingLease.PARTITION, GroupingLease.ID)
 
 
 async def is_steady(store: Store, now: datetime) -> bool:

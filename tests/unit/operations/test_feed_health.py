@@ -12,6 +12,7 @@ from models.document import OpenAttempt
 from models.feed import VERDICTS, Outage
 from models.story import GroupingLease
 from models.values import format_time
+from scripts.opening import end_claims
 from services.feeds.claims import overdue_claims
 from services.operations.checks import Status
 from services.operations.feed_health import (
@@ -25,7 +26,6 @@ from services.operations.feed_health import (
     judge_web,
     last_success,
 )
-from services.operations.upkeep import end_claims
 from services.store.sqlite import SqliteStore
 from tests.builders import existing
 from tests.documents import NOW, document, feed, ingestion_batch

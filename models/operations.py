@@ -213,7 +213,7 @@ class AuditRound(Value):
     ended_at: Time | None = None
     checked: Count = 0
     found: dict[Text, Count] = Field(default_factory=dict)
-    place: Text | None = "articles:"
+    place: Text | None = None
 
     def plus(self, checked: int, kinds: Iterable[str], place: str | None) -> AuditRound:
         """The round after one more step, with the kinds of its differences."""

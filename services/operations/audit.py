@@ -52,6 +52,7 @@ from services.tools.catalog import ONLY_TOOLS
 log = logging.getLogger("toolpulse.upkeep")
 
 EVERY = timedelta(days=7)
+FIRST = "articles:"
 DOCUMENTS_IN_PART = 100
 DOCUMENTS_IN_PORTION = 2_000
 READ_AGAIN_AFTER_SECONDS = 2.0
@@ -99,7 +100,7 @@ class Audit:
         if tool_id is not None:
             yield await self._confirmed(partial(self._tools, "eq", tool_id))
             return
-        present = AuditRound(started_at=self._clock())
+        present = AuditRound(started_at=self._clock(), place=FIRST)
         while present.place is not None:
             part = await self._confirmed(partial(self._part, present.place))
             present = present.plus(part.checked, (each.kind for each in part.differences), part.next)
@@ -112,7 +113,7 @@ class Audit:
         known = readable(document, StoredAudit.from_document) or StoredAudit(created_at=now)
         if known.present is None and known.last is not None and not is_over(known.updated_at + EVERY, now, EVERY):
             return None
-        present = known.present or AuditRound(started_at=now)
+        present = known.present or AuditRound(started_at=now, place=FIRST)
         most = present.checked + DOCUMENTS_IN_PORTION
         while present.place is not None:
             part = await self._confirmed(partial(self._part, present.place))

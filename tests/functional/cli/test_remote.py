@@ -159,7 +159,7 @@ async def test_figures_are_shown_with_what_they_count(cli: Cli, tools: list[str]
     mentions = await cli.json("mentions", tools[0], "--limit", "0")
     assert aggregate["total_mentions"] + aggregate["unscored_mentions"] == len(mentions) > 0
     evidence = await cli.json("evidence", tools[0], "--period", "DAY_30", "--limit", "1")
-    assert evidence[0] == mentions[0]
+    assert evidence[0]["source_id"] == mentions[0]["source_id"]
     article = mentions[0]["source_id"]
     assert (await cli.json("explain", tools[0], article))["mention"]["source_id"] == article
     assert tools[0] in await cli.run("explain", tools[0], article)

@@ -104,6 +104,7 @@ def test_a_choice_in_quarantine_says_what_it_would_do_before_it_is_made(app: Dem
 def test_the_text_of_a_page_in_quarantine_can_be_read_as_text(app: DemoApp, browsers: Browsers) -> None:
     [batch, *_] = app.get("quarantine")["items"]
     held = {**batch, "kind": "DOCUMENT", "subject": "dedup:1", "payload": {"headline": "Ferry 4.2"}}
+    held["manual_review_status"] = "PENDING"  # another test may have reviewed the batch
     found = {"finding": "QUARANTINED: no headline", "text": "<b>Welcome</b> to our site", "effects": {}}
     with browsers.visit(app) as visit:
         visit.page.route("**/api/v1/quarantine?*", lambda route: route.fulfill(json={"items": [held], "next": None}))

@@ -25,6 +25,7 @@ HOST_SETTINGS = {
     "APPLICATIONINSIGHTS_SDKSTATS_DISABLED",
     "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL",
     "AZURE_CLIENT_ID",
+    "AZURE_TOKEN_CREDENTIALS",
     "AzureFunctionsJobHost__logging__logLevel__Function",
     "AzureFunctionsJobHost__logging__logLevel__default",
 }

@@ -42,6 +42,8 @@ var hostSettings = {
   APPLICATIONINSIGHTS_SDKSTATS_DISABLED: 'true'
   APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL: 'true'
   AZURE_CLIENT_ID: identityClientId
+  // Of azure-identity: no other sign-in is tried first.
+  AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential'
   AzureWebJobsStorage__accountName: storageName
   AzureWebJobsStorage__clientId: identityClientId
   AzureWebJobsStorage__credential: 'managedidentity'

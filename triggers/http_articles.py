@@ -4,7 +4,7 @@ from typing import get_args
 
 import azure.functions as func
 
-from models.errors import InvalidInput
+from models.document import DocumentProduct
 from models.request import FEED_ID_FORM, Nothing
 from models.resources.articles import (
     ArticleResource,
@@ -27,6 +27,7 @@ from services.mentions.listing import mentions_of_article
 from services.operations.export import COLUMNS
 from services.operations.export import LAYERS as EXPORT_LAYERS
 from services.parse.publisher_id import shown_name
+from services.ports import Listed
 from triggers.bindings import Routes
 from triggers.contract import Answer, Header, ListOf, ok
 from triggers.http_codec import (
@@ -154,13 +155,15 @@ async def list_tool_documents(services: Container, req: func.HttpRequest) -> fun
 
 
 async def _documents(services: Container, req: func.HttpRequest, tool: str | None) -> func.HttpResponse:
-    article, view = BY_ARTICLE.of(req), VIEW.of(req)
-    if article and tool:
-        raise InvalidInput("article", "without tool: an article has one document")
-    source_id = (await services.articles.get(article)).source_id if article else None
+    named, view = BY_ARTICLE.of(req), VIEW.of(req)
+    article = await services.articles.get(named) if named else None
     tool_id = (await services.tools.get(tool)).tool_id if tool else None
-    asked = DocumentFilter(ACQUIRED.of(req), ELIGIBLE.of(req), source_id, tool_id)
-    page = await services.fetching.documents.page(asked, *page_of(req))
+    source_id = None if article is None else article.source_id
+    of_tool = None if article is not None else tool_id
+    asked = DocumentFilter(ACQUIRED.of(req), ELIGIBLE.of(req), source_id, of_tool)
+    page: Listed[DocumentProduct] = Listed([])
+    if article is None or tool_id is None or tool_id in article.detected_tool_ids:
+        page = await services.fetching.documents.page(asked, *page_of(req))
     return resources_response(page, lambda each: DocumentResource.of(each, view))
 
 

@@ -163,6 +163,9 @@ async def test_documents_are_listed_by_status_tool_article_and_eligibility(readi
     assert await ids(f"article={odd}&status=QUARANTINED") == [odd]
     assert await ids(f"article={odd}&status=VALID") == []
     assert await ids("tool=Ferry&status=VALID") == await ids("status=VALID", "list_tool_documents", tool="Ferry")
+    assert await ids(f"tool=Ferry&article={odd}") == [odd]
+    await call("add_tool", body={"name": "Nobody"})
+    assert await ids(f"tool=Nobody&article={odd}") == []
     first = (await call("list_documents", "tool=Ferry&limit=1")).json
     rest = (await call("list_documents", f"tool=Ferry&limit=1&cursor={first['next']}")).json
     assert sorted(each["source_id"] for each in (*first["items"], *rest["items"])) == sorted([good, odd])

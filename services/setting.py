@@ -255,7 +255,7 @@ def read_file(named: str, rows: Sequence[Setting], app: Path = _APP) -> Configur
 
 
 def parse_file(document: bytes, rows: Sequence[Setting], name: str = DEFAULT_FILE) -> Configuration:
-    from services.yaml_lists import read_tree
+    from services.yaml_tree import read_tree
 
     try:
         content, _ = read_tree(document, plain=str)  # every value is a text, as in the environment

@@ -7,13 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from models.article import (
-    LISTED_SOURCES,
-    Article,
-    AttributionDocument,
-    ObservationDocument,
-    ReadingDocument,
-)
+from models.article import LISTED_SOURCES, Article, AttributionDocument, ObservationDocument, ReadingDocument
 from services.ports import Listed, Query, Store, Where, query_all
 from services.store.containers import ARTICLES
 

@@ -41,6 +41,7 @@ GROUND_FLOOR = (
     "settings",
     "setting",
     "yaml_lists",
+    "yaml_tree",
     "topology",
     "logs",
     "deadline",

@@ -10,6 +10,7 @@ import pytest
 
 from models.document import OpenAttempt
 from models.feed import VERDICTS, Outage
+from models.run import WORKER_DIED
 from models.story import GroupingLease
 from models.values import format_time
 from scripts.opening import end_claims
@@ -28,7 +29,7 @@ from services.operations.feed_health import (
 )
 from services.store.sqlite import SqliteStore
 from tests.builders import existing
-from tests.documents import NOW, document, feed, ingestion_batch
+from tests.documents import NOW, article, document, feed, ingestion_batch
 from tests.unit.conftest import Put
 
 DAY = timedelta(days=1)
@@ -104,7 +105,13 @@ async def test_what_workers_had_claimed_is_free_at_a_start(store: SqliteStore, p
     await put(ingestion_batch(run_id="waiting", **begun | {"status": "QUEUED"}))
     for number, attempt in enumerate((tried, None)):
         await put(document(source_id=f"s{number}", next_eligible_attempt_at=later, open_attempt=attempt))
+    for number in (1, 2):
+        died = {"analysis_attempts": number, "last_error_fingerprint": WORKER_DIED, "analysis_due_since": later}
+        await put(article(dedup_key=str(number) * 32, **died))
     await end_claims(store, NOW)
+    names = ["dedup:" + str(number) * 32 for number in (1, 2)]
+    waits = [(await existing(store, "articles", name, "article"))["analysis_due_since"] for name in names]
+    assert waits == [format_time(NOW), format_time(later)], "at a second death an article waits"
     run = await existing(store, "runs", "begun", "RUN")
     assert (run["due_at"], run["status"]) == (format_time(NOW), "RUNNING"), "the next worker records the death"
     assert (await existing(store, "runs", "waiting", "RUN"))["due_at"] == format_time(later)
